@@ -31,10 +31,18 @@ import {
   WebhookSettings,
 } from '../platform/settings.ts';
 import { exportMemoryMib } from '../report/schema/export-size.ts';
+import { type AccessibilityScan, classOf } from '../core/protocol/custom-resources.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
-import { POD_TEMPLATE_FIELDS, type PodTemplateField, readScannerPodTemplate, type ScannerPodTemplate } from './scan/launch/pod-template.ts';
+import type { PodSettings, ScannerSettings } from './scan/launch/job.ts';
+import {
+  POD_TEMPLATE_FIELDS,
+  type PodTemplateField,
+  type PodTemplateRules,
+  readScannerPodTemplate,
+  type ScannerPodTemplate,
+} from './scan/launch/pod-template.ts';
+import type { RunTime, Timeouts } from './scan/policy/facts.ts';
 import { RETRIES_MAX } from './scan/policy/pods.ts';
-import type { OperatorSettings } from './settings.ts';
 
 const PULL_POLICIES = ['IfNotPresent', 'Always', 'Never'] as const;
 
@@ -150,13 +158,60 @@ export function readOperatorConfiguration(environment: Variables, further: reado
   return Object.freeze({ ...read, targets, scannerPod: pod.template });
 }
 
-/** Converts the environment to the operator's settings. @param live the current values of credentials. Default: those of `config` */
-export function settingsOf(config: Configuration, live: LiveSettings = fixedSettings(config)): OperatorSettings {
+/** What the variables of `Environment` say, in the shapes that the operator uses. */
+export type OperatorSettings = ReturnType<typeof settingsOf> & {
+  timeouts: Partial<Timeouts>;
+  /** The pauses between two sweeps, and between two comparisons of stored data with the cluster's, in milliseconds. Only tests set them. */
+  sweepEveryMs?: number;
+  organisationsEveryMs?: number;
+  schedulesEveryMs?: number;
+  knownIssuesEveryMs?: number;
+};
+
+/** @param live the current values of credentials. Default: those of `config` */
+export function settingsOf(config: Configuration, live: LiveSettings = fixedSettings(config)) {
   const pageBudgetMs = config.PAGE_BUDGET_SECONDS * 1000;
+  const exportMaxBytes = config.EXPORT_MAX_MIB * 1024 * 1024;
+  const scanner: ScannerSettings = {
+    image: config.SCANNER_IMAGE,
+    imagePullPolicy: config.SCANNER_IMAGE_PULL_POLICY,
+    hostUsers: config.SCANNER_HOST_USERS,
+    pod: config.scannerPod,
+    seccompProfile: config.SCANNER_SECCOMP_PROFILE,
+    retries: config.SCANNER_RETRIES,
+  };
+  const podTemplate: PodTemplateRules = {
+    allow: listOf(config.POD_TEMPLATE_ALLOW) as PodTemplateField[],
+    maxResources: { cpu: config.POD_TEMPLATE_MAX_CPU, memory: config.POD_TEMPLATE_MAX_MEMORY },
+    resources: config.scannerPod.resources,
+  };
+  const pod: PodSettings = {
+    allowTargets: config.targets.allow,
+    denyTargets: config.targets.deny,
+    workers: config.SCANNER_WORKERS,
+    pageBudgetMs,
+    exportMaxBytes,
+    contactUrl: config.PUBLIC_BASE_URL,
+    otlpEndpoint: config.SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT,
+    privateCa: live.credential('PRIVATE_CA'),
+    siteCa: live.credential('SITE_CA'),
+    proxy: outboundProxyOf(live, 'SCANNER_'),
+  };
+  const runTime: RunTime = {
+    pendingDeadlineSeconds: config.PENDING_DEADLINE_SECONDS,
+    baseSeconds: config.SCAN_BASE_SECONDS,
+    maxSeconds: config.SCAN_MAX_SECONDS,
+    workers: config.SCANNER_WORKERS,
+    pageBudgetMs,
+  };
+  const watchNamespaces: readonly string[] =
+    config.WATCH_NAMESPACES === '' ? [] : [config.CURBCUT_NAMESPACE, ...listOf(config.WATCH_NAMESPACES)];
   return {
+    /** That of submitted scans, the queues and the lease. */
     namespace: config.CURBCUT_NAMESPACE,
     operatorClass: config.CURBCUT_CLASS,
-    watchNamespaces: config.WATCH_NAMESPACES === '' ? [] : [config.CURBCUT_NAMESPACE, ...listOf(config.WATCH_NAMESPACES)],
+    /** Empty: all namespaces. */
+    watchNamespaces,
     leaseSeconds: config.LEASE_SECONDS,
     scanWorkers: config.SCAN_WORKERS,
     maxRunning: config.MAX_RUNNING_SCANS,
@@ -164,52 +219,33 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
     maxPagesLimit: config.MAX_PAGES_LIMIT,
     maxEndedPerOrganisation: config.MAX_ENDED_SCANS_PER_ORGANISATION,
     targets: config.targets,
-    scanner: {
-      image: config.SCANNER_IMAGE,
-      imagePullPolicy: config.SCANNER_IMAGE_PULL_POLICY,
-      hostUsers: config.SCANNER_HOST_USERS,
-      pod: config.scannerPod,
-      seccompProfile: config.SCANNER_SECCOMP_PROFILE,
-      retries: config.SCANNER_RETRIES,
-    },
-    podTemplate: {
-      allow: listOf(config.POD_TEMPLATE_ALLOW) as PodTemplateField[],
-      maxResources: { cpu: config.POD_TEMPLATE_MAX_CPU, memory: config.POD_TEMPLATE_MAX_MEMORY },
-      resources: config.scannerPod.resources,
-    },
-    pod: {
-      allowTargets: config.targets.allow,
-      denyTargets: config.targets.deny,
-      workers: config.SCANNER_WORKERS,
-      pageBudgetMs,
-      exportMaxBytes: config.EXPORT_MAX_MIB * 1024 * 1024,
-      contactUrl: config.PUBLIC_BASE_URL,
-      otlpEndpoint: config.SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT,
-      privateCa: live.credential('PRIVATE_CA'),
-      siteCa: live.credential('SITE_CA'),
-      proxy: outboundProxyOf(live, 'SCANNER_'),
-    },
-    runTime: {
-      pendingDeadlineSeconds: config.PENDING_DEADLINE_SECONDS,
-      baseSeconds: config.SCAN_BASE_SECONDS,
-      maxSeconds: config.SCAN_MAX_SECONDS,
-      workers: config.SCANNER_WORKERS,
-      pageBudgetMs,
-    },
+    scanner,
+    podTemplate,
+    pod,
+    runTime,
     timeouts: {
       queueMs: config.QUEUE_DEADLINE_SECONDS * 1000,
       pendingMs: config.PENDING_DEADLINE_SECONDS * 1000,
       stuckMs: config.STUCK_SECONDS * 1000,
       jobTtlMs: config.SCANNER_JOB_TTL_SECONDS * 1000,
     },
-    ingest: {
-      exportMaxBytes: config.EXPORT_MAX_MIB * 1024 * 1024,
-      memoryMib: exportMemoryMib(config.EXPORT_MAX_MIB),
-    },
+    /** The memory exceeds the need of any `isParseable` text. */
+    ingest: { exportMaxBytes, memoryMib: exportMemoryMib(config.EXPORT_MAX_MIB) },
     retentionDays: config.REPORT_RETENTION_DAYS,
     verdictDays: Math.max(config.VERDICT_RETENTION_DAYS, config.REPORT_RETENTION_DAYS),
+    /** For links in messages, without a slash at its end. Null: it is not configured. */
     publicBaseUrl: config.PUBLIC_BASE_URL?.replace(/\/+$/, '') ?? null,
     webhooks: config.WEBHOOKS,
+    /** The folder with the mounted Secrets of webhooks that manifests declare. Null: none is mounted. */
     webhookSecrets: config.WEBHOOK_SECRETS_DIR ?? null,
   };
 }
+
+/** Which scans an operator acts on. */
+type Watched = Pick<OperatorSettings, 'watchNamespaces' | 'operatorClass'>;
+
+export const watchesNamespace = ({ watchNamespaces }: Pick<Watched, 'watchNamespaces'>, namespace: string): boolean =>
+  watchNamespaces.length === 0 || watchNamespaces.includes(namespace);
+
+export const watches = (watched: Watched, scan: AccessibilityScan): boolean =>
+  watchesNamespace(watched, scan.metadata.namespace!) && classOf(scan) === watched.operatorClass;

@@ -1,31 +1,15 @@
 /** The operator's Prometheus metrics. Labels are bounded: reasons and phases, never IDs; of queues only the first names, of schedules only up to a number. */
-import type { Registry } from '@prometheus-io/client';
-import { createMetricFactory, createStoreMetrics, type StoreMetrics } from '../stores/process-metrics.ts';
+import { createMetricFactory, createStoreMetrics } from '../stores/process-metrics.ts';
 import { REPAIRS, type SweepResult } from './maintenance/sweep.ts';
-import { createQueueGauges, type QueueGauges } from './queue/metrics.ts';
-import { createRuntimeMetrics, type RuntimeMetrics } from './runtime/metrics.ts';
-import { createScanMetrics, type ScanMetrics } from './scan/metrics.ts';
-import { createScheduleMetrics, createScheduleSeries, type ScheduleMetrics, type ScheduleSeries } from './schedule/metrics.ts';
+import { createQueueGauges } from './queue/metrics.ts';
+import { createRuntimeMetrics } from './runtime/metrics.ts';
+import { createScanMetrics } from './scan/metrics.ts';
+import { createScheduleMetrics, createScheduleSeries } from './schedule/metrics.ts';
 
-export interface OperatorMetrics extends ScanMetrics {
-  registry: Registry;
-  runtime: RuntimeMetrics;
-  stores: StoreMetrics;
-  schedules: ScheduleMetrics;
-  scheduleSeries: ScheduleSeries;
-  /** The number of live scans of the installation. */
-  live(scans: number): void;
-  queue: QueueGauges['set'];
-  /** The queue does not exist any more, and no scan names it. */
-  queueGone(queue: string): void;
-  organisationsReadable(readable: boolean): void;
-  swept(result: SweepResult | null): void;
-  /** Resets the gauges, because the next leader reports them. */
-  stoppedLeading(): void;
-}
+export type OperatorMetrics = ReturnType<typeof createOperatorMetrics>;
 
 /** Creates the metrics of one operator. `main.ts` adds those of the process. */
-export function createOperatorMetrics(): OperatorMetrics {
+export function createOperatorMetrics() {
   const factory = createMetricFactory();
   const { counter, gauge } = factory;
   const live = gauge(
@@ -49,14 +33,16 @@ export function createOperatorMetrics(): OperatorMetrics {
     schedules: createScheduleMetrics(factory),
     scheduleSeries,
     runtime,
-    live: (count) => live.set(count),
+    live: (count: number) => live.set(count),
     queue: queues.set,
+    /** The queue does not exist any more, and no scan names it. */
     queueGone: queues.remove,
-    organisationsReadable: (value) => organisations.set(value ? 1 : 0),
-    swept(result) {
+    organisationsReadable: (value: boolean) => organisations.set(value ? 1 : 0),
+    swept(result: SweepResult | null) {
       sweeps.inc({ result: result === null || result.failed > 0 ? 'error' : 'done' });
       for (const [what, count] of Object.entries(result ?? {})) if (count > 0) repaired.inc({ what }, count);
     },
+    /** Resets the gauges, because the next leader reports them. */
     stoppedLeading() {
       live.reset();
       organisations.reset();

@@ -7,33 +7,20 @@ import { classOf, GROUP, VERSION } from '../../core/protocol/custom-resources.ts
 import { KNOWN_ISSUES_PLURAL, type KnownIssuesResource } from '../../core/protocol/known-issues-resources.ts';
 import { readSite } from '../../core/scan/known-issues.ts';
 import { siteOf } from '../../core/scan/site.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
-import type { Logger } from '../../platform/logger.ts';
-import type { Declaration, ManifestRef } from '../../stores/known-issues/manifest-known-issues.ts';
+import type { Declaration } from '../../stores/known-issues/manifest-known-issues.ts';
 import { OBSERVED_EVERY_MS } from '../../stores/schedules/schedules.ts';
-import type { AllStores } from '../../stores/stores.ts';
+import type { OperatorContext } from '../context.ts';
 import { type CacheEvent, fromKey, keyOf, toKey } from '../runtime/cache.ts';
-import { watch, type Manager } from '../runtime/manager.ts';
+import { watch } from '../runtime/manager.ts';
+import { trackLists } from '../runtime/namespaces.ts';
 import { repeated } from '../runtime/controller.ts';
-import type { Recorder } from '../runtime/events.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
-import type { ScanClient } from '../scan/kube-types.ts';
 import { hasEnded } from '../scan/policy/status.ts';
 import { createNamespaceOwners, type NamespaceOwners } from '../schedule/owners.ts';
-import type { OperatorSettings } from '../settings.ts';
 import { type KnownIssuesFacts, type KnownIssuesWrites, reconcileKnownIssues } from './reconcile.ts';
 
 export const KNOWN_ISSUES: ResourceType = { group: GROUP, version: VERSION, plural: KNOWN_ISSUES_PLURAL };
-
-export interface KnownIssuesControllerDeps {
-  scanClient: Pick<ScanClient, 'onChange'>;
-  stores: Pick<AllStores, 'knownIssues' | 'organisations' | 'dashboardSchedules'>;
-  recorder: Recorder;
-  settings: Pick<OperatorSettings, 'watchNamespaces' | 'operatorClass' | 'knownIssuesEveryMs'>;
-  logger: Logger;
-  clock: Clock;
-}
 
 /** The interval at which manifests notice that their namespace has another organisation, in milliseconds. */
 const OWNERS_EVERY_MS = 5_000;
@@ -43,40 +30,31 @@ const MAX_BACK_OFF_MS = 30_000;
 type Client = ResourceClient<KnownIssuesResource>;
 
 /** Adds the controller, and the tasks that notice other organisations of namespaces and resources that were deleted meanwhile. */
-export function addKnownIssuesController(
-  manager: Pick<Manager, 'watchResource' | 'add' | 'addTask'>,
-  deps: KnownIssuesControllerDeps,
-): void {
-  const { stores, settings, clock } = deps;
+export function addKnownIssuesController(context: OperatorContext): void {
+  const { manager, scanClient, stores, settings, clock } = context;
   const { operatorClass, watchNamespaces } = settings;
-  const listed = new Set<string>();
+  const { onListed, isListed } = trackLists(watchNamespaces);
   const client = manager.watchResource<KnownIssuesResource>({
     resource: KNOWN_ISSUES,
     namespaces: watchNamespaces,
     accepts: (resource) => classOf(resource) === operatorClass,
     // Scans run where known issues cannot be read, as after an upgrade without the custom resource definition.
     optional: true,
-    onListed: (error, _failures, namespace) => void (error === null && listed.add(namespace)),
+    onListed,
   });
-  // In a namespace that is not watched any more, nothing says whether a resource still exists.
-  const isListed = (namespace: string) =>
-    watchNamespaces.length === 0 ? listed.has('') : listed.has(namespace) || !watchNamespaces.includes(namespace);
   const owners = createNamespaceOwners(stores.organisations, stores.dashboardSchedules, clock.monotonic);
-  const writes: KnownIssuesWrites = { ...deps, client, onFreed: (declared) => otherKeysOf(client, declared).forEach(enqueue) };
+  const writes: KnownIssuesWrites = { context, client, onFreed: (declared) => otherKeysOf(client, declared).forEach(enqueue) };
   const enqueue = manager.add({
     name: 'known-issues',
     workers: WORKERS,
     maxBackOffMs: MAX_BACK_OFF_MS,
-    sources: [
-      watch(client, ({ object }) => [keyOf(object)]),
-      watch<AccessibilityScan>(deps.scanClient, (event) => keysOfSite(client, event)),
-    ],
+    sources: [watch(client, ({ object }) => [keyOf(object)]), watch(scanClient, (event) => keysOfSite(client, event))],
     reconcile: repeated(async (key, signal) => {
       const manifest = { operatorClass, ...fromKey(key) };
       const resource = client.get(manifest.namespace, manifest.name) ?? null;
       const owner = await owners.of(manifest.namespace);
       const now = clock.now();
-      const record = await readRecord(deps, { manifest, resource, owner, now });
+      const record = await readRecord(context, { manifest, resource, owner, now });
       return reconcileKnownIssues({ manifest, resource, isListed: isListed(manifest.namespace), owner, record, now }, writes, signal);
     }),
   });
@@ -84,12 +62,12 @@ export function addKnownIssuesController(
   manager.addTask({
     name: 'stored known issues',
     everyMs: settings.knownIssuesEveryMs ?? OBSERVED_EVERY_MS,
-    run: () => compare(deps, client, enqueue),
+    run: () => compare(context, client, enqueue),
   });
 }
 
 /** The manifests of the site of a scan that has ended, because it says which known issues are stale. */
-function keysOfSite(client: Pick<Client, 'list'>, { type, object, previous }: CacheEvent<AccessibilityScan>): string[] {
+function keysOfSite(client: Client, { type, object, previous }: CacheEvent<AccessibilityScan>): string[] {
   const ended = type === 'modified' && previous !== undefined && !hasEnded(previous) && hasEnded(object);
   if (!ended || object.status?.known === undefined) return [];
   const site = siteOf(object.spec.url);
@@ -97,13 +75,13 @@ function keysOfSite(client: Pick<Client, 'list'>, { type, object, previous }: Ca
 }
 
 /** The other manifests of the site of a declaration. */
-function otherKeysOf(client: Pick<Client, 'list'>, { site, namespace, name }: Declaration): string[] {
+function otherKeysOf(client: Client, { site, namespace, name }: Declaration): string[] {
   const own = toKey(namespace, name);
   return client.list().flatMap((resource) => (readSite(resource.spec.site) === site && keyOf(resource) !== own ? [keyOf(resource)] : []));
 }
 
 async function readRecord(
-  { stores: { knownIssues }, logger }: KnownIssuesControllerDeps,
+  { stores: { knownIssues }, logger }: OperatorContext,
   { manifest, resource, owner, now }: Omit<KnownIssuesFacts, 'record' | 'isListed'>,
 ): Promise<KnownIssuesFacts['record']> {
   const site = resource && readSite(resource.spec.site);
@@ -124,7 +102,7 @@ async function readRecord(
   }
 }
 
-async function refreshOwners(client: Pick<Client, 'list'>, owners: NamespaceOwners, enqueue: (key: string) => void): Promise<void> {
+async function refreshOwners(client: Client, owners: NamespaceOwners, enqueue: (key: string) => void): Promise<void> {
   const all = client.list();
   if (all.length === 0) return;
   const changed = new Set(await owners.refresh(all.map(({ metadata }) => metadata.namespace!)));
@@ -132,11 +110,7 @@ async function refreshOwners(client: Pick<Client, 'list'>, owners: NamespaceOwne
 }
 
 /** Enqueues what is stored of resources that do not exist or are not listed, and the resources of which nothing is stored. */
-async function compare(
-  { stores, settings }: KnownIssuesControllerDeps,
-  client: Pick<Client, 'get' | 'list'>,
-  enqueue: (key: string) => void,
-): Promise<void> {
+async function compare({ stores, settings }: OperatorContext, client: Client, enqueue: (key: string) => void): Promise<void> {
   const stored = await stores.knownIssues.declaredOf(settings.operatorClass);
   const keys = new Set(stored.map(({ namespace, name }) => toKey(namespace, name)));
   for (const { namespace, name } of stored) if (client.get(namespace, name) === undefined) enqueue(toKey(namespace, name));

@@ -4,7 +4,7 @@ import type { DeclaredKnownIssue, KnownIssuesResource, KnownIssuesStatus } from 
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import type { Declaration, StoredDeclaration } from '../../stores/known-issues/manifest-known-issues.ts';
 import { ago, condition, NOW } from '../../test/support/scan-samples.ts';
-import { silentLogger } from '../../test/support/silent-logger.ts';
+import { contextOf } from '../../test/support/operator-context.ts';
 import { type KnownIssuesFacts, type KnownIssuesWrites, reconcileKnownIssues } from './reconcile.ts';
 
 const DAY_MS = 86_400_000;
@@ -54,15 +54,15 @@ async function reconcile(input: KnownIssuesFacts): Promise<{ actions: Write[]; w
   const write = async (action: Write): Promise<boolean> => actions.push(action) > 0;
   const writes = {
     client: { patchStatus: (_: unknown, patch: KnownIssuesStatus) => write({ do: 'writeStatus', patch }) },
-    stores: {
-      knownIssues: {
-        declare: (declaration: Declaration, before: number | null) => write({ do: 'declare', declaration, before }),
-        withdraw: () => write({ do: 'withdraw' }),
+    context: contextOf({
+      stores: {
+        knownIssues: {
+          declare: (declaration, before) => write({ do: 'declare', declaration, before }),
+          withdraw: () => write({ do: 'withdraw' }),
+        },
+        organisations: { record: async () => true },
       },
-      organisations: { record: () => Promise.resolve() },
-    },
-    recorder: { event: () => undefined },
-    logger: silentLogger,
+    }),
     onFreed: () => undefined,
   } as unknown as KnownIssuesWrites;
   const next = await reconcileKnownIssues(input, writes, new AbortController().signal);

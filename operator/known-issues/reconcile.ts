@@ -5,7 +5,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NAMES_LISTED_MAX, type KnownIssuesResource, type KnownIssuesStatus } from '../../core/protocol/known-issues-resources.ts';
 import { ENDING_DAYS, isEnding, KNOWN_ISSUE_MAX_DAYS, readSite, targetKey } from '../../core/scan/known-issues.ts';
-import type { Logger } from '../../platform/logger.ts';
 import type { SiteMatches } from '../../stores/known-issues/known-issues.ts';
 import {
   declaredIssueId,
@@ -15,10 +14,9 @@ import {
   type OccupiedSite,
   type StoredDeclaration,
 } from '../../stores/known-issues/manifest-known-issues.ts';
-import type { AllStores } from '../../stores/stores.ts';
+import type { OperatorContext } from '../context.ts';
 import { conditionOf, withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { Next } from '../runtime/controller.ts';
-import type { Recorder } from '../runtime/events.ts';
 import { mergePatch, type ResourceClient } from '../runtime/resource-client.ts';
 import type { NamespaceOwner } from '../schedule/policy/facts.ts';
 import { ending, invalidSite, mirrored, noOrganisation, storeUnavailable } from './conditions.ts';
@@ -44,10 +42,8 @@ export interface KnownIssuesFacts {
 
 /** Where a reconcile writes. */
 export interface KnownIssuesWrites {
-  client: Pick<ResourceClient<KnownIssuesResource>, 'patchStatus'>;
-  stores: Pick<AllStores, 'knownIssues' | 'organisations'>;
-  recorder: Recorder;
-  logger: Logger;
+  context: OperatorContext;
+  client: ResourceClient<KnownIssuesResource>;
   /** Known issues of this manifest were changed or removed: others of the site may wait for what is free now. */
   onFreed(declared: Declaration): void;
 }
@@ -97,14 +93,15 @@ async function outage(facts: KnownIssuesFacts, to: KnownIssuesWrites, signal: Ab
 }
 
 async function declare(declaration: Declaration, stored: StoredDeclaration | null, now: Date, to: KnownIssuesWrites): Promise<Next> {
-  if (!(await to.stores.knownIssues.declare(declaration, stored?.revision ?? null, now))) return { requeueAfterMs: CONFLICT_RETRY_MS };
+  if (!(await to.context.stores.knownIssues.declare(declaration, stored?.revision ?? null, now)))
+    return { requeueAfterMs: CONFLICT_RETRY_MS };
   await audit(declaration, changesOf(stored, declaration), to);
   if (stored !== null) to.onFreed(declaration);
   return 'again';
 }
 
 async function withdraw(manifest: ManifestRef, stored: StoredDeclaration, to: KnownIssuesWrites): Promise<Next> {
-  if (!(await to.stores.knownIssues.withdraw(manifest, stored.revision))) return { requeueAfterMs: CONFLICT_RETRY_MS };
+  if (!(await to.context.stores.knownIssues.withdraw(manifest, stored.revision))) return { requeueAfterMs: CONFLICT_RETRY_MS };
   await audit(stored, { removed: stored.issues.length }, to);
   to.onFreed(stored);
   return 'again';
@@ -127,7 +124,11 @@ function changesOf(stored: StoredDeclaration | null, { site, issues }: Declarati
 }
 
 /** Records how many known issues were changed. A failure is only logged, because the change was made. */
-async function audit(declared: Declaration, changes: Record<string, number>, { stores, logger }: KnownIssuesWrites): Promise<void> {
+async function audit(
+  declared: Declaration,
+  changes: Record<string, number>,
+  { context: { stores, logger } }: KnownIssuesWrites,
+): Promise<void> {
   const { organisation, site, namespace, name } = declared;
   const counts = Object.entries(changes).filter(([, count]) => count > 0);
   if (counts.length === 0) return;
@@ -182,7 +183,7 @@ async function writeStatus(
   { resource, now }: KnownIssuesFacts,
   updates: readonly ConditionUpdate[],
   amounts: KnownIssuesStatus,
-  { client, recorder }: KnownIssuesWrites,
+  { client, context: { recorder } }: KnownIssuesWrites,
   signal: AbortSignal,
   requeueAfterMs?: number,
 ): Promise<Next> {

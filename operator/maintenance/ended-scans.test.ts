@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { contextOf } from '../../test/support/operator-context.ts';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { ago, scanWith } from '../../test/support/scan-samples.ts';
-import { createEndedScansTask, endedInExcess } from './ended-scans.ts';
+import { endedScansTask, endedInExcess } from './ended-scans.ts';
 
 const ended = (name: string, seconds: number, organisation = 'acme', spec: object = { ttlSecondsAfterFinished: 3600 }, metadata = {}) =>
   scanWith(
@@ -34,18 +35,18 @@ describe('ended scans', () => {
 
   it('are removed although the API server refuses to delete one of them, which is reported', async () => {
     const removed: string[] = [];
-    const task = createEndedScansTask({
-      scanClient: {
-        list: () => [ended('a', 3), ended('b', 2), ended('c', 1)],
-        async remove({ metadata }) {
-          if (metadata.name === 'a') throw new Error('denied by a policy');
-          removed.push(metadata.name);
+    const task = endedScansTask(
+      contextOf({
+        scanClient: {
+          list: () => [ended('a', 3), ended('b', 2), ended('c', 1)],
+          async remove({ metadata }) {
+            if (metadata.name === 'a') throw new Error('denied by a policy');
+            removed.push(metadata.name);
+          },
         },
-      },
-      apiNamespace: 'curbcut',
-      keep: 0,
-      everyMs: 1,
-    });
+        settings: { maxEndedPerOrganisation: 0 },
+      }),
+    );
     const failure = await task.run(new AbortController().signal).then(
       () => null,
       (error: unknown) => error,
@@ -57,18 +58,18 @@ describe('ended scans', () => {
   it('are removed one by one, until the lease is lost', async () => {
     const removed: string[] = [];
     const stopping = new AbortController();
-    const task = createEndedScansTask({
-      scanClient: {
-        list: () => [ended('a', 3), ended('b', 2), ended('c', 1)],
-        async remove({ metadata }) {
-          removed.push(metadata.name);
-          if (removed.length === 2) stopping.abort();
+    const task = endedScansTask(
+      contextOf({
+        scanClient: {
+          list: () => [ended('a', 3), ended('b', 2), ended('c', 1)],
+          async remove({ metadata }) {
+            removed.push(metadata.name);
+            if (removed.length === 2) stopping.abort();
+          },
         },
-      },
-      apiNamespace: 'curbcut',
-      keep: 0,
-      everyMs: 1,
-    });
+        settings: { maxEndedPerOrganisation: 0 },
+      }),
+    );
     await task.run(stopping.signal).catch(() => undefined);
     expect(removed).to.deep.equal(['a', 'b']);
   });

@@ -6,26 +6,20 @@ import { type AccessibilityScan, SCAN_ID_ANNOTATION, SETTLE_FINALIZER } from '..
 import type { PeriodicTask } from '../../platform/periodic.ts';
 import { organisationOf } from '../queue/waiting.ts';
 import { hasEnded } from '../scan/policy/status.ts';
-import type { ScanClient } from '../scan/kube-types.ts';
-import type { Scans } from '../../stores/scans/scans.ts';
-import type { Sites } from '../../stores/scans/sites.ts';
+import type { OperatorContext } from '../context.ts';
 
-export interface EndedScansDeps {
-  scanClient: Pick<ScanClient, 'list' | 'remove'>;
-  apiNamespace: string;
-  /** The maximum number of ended resources per organisation. */
-  keep: number;
-  /** The pause between two runs, in milliseconds. */
-  everyMs: number;
-}
+const ENDED_EVERY_MS = 10_000;
+const SITES_EVERY_MS = 1_000;
+/** The number of scans whose sites are recorded together. */
+const SITES_BATCH = 200;
 
-export function createEndedScansTask({ scanClient, apiNamespace, keep, everyMs }: EndedScansDeps): PeriodicTask {
+export function endedScansTask({ scanClient, settings }: OperatorContext): PeriodicTask {
   return {
     name: 'remove ended scans',
-    everyMs,
+    everyMs: ENDED_EVERY_MS,
     async run(signal) {
       const failures: unknown[] = [];
-      for (const scan of endedInExcess(scanClient.list(), keep, apiNamespace)) {
+      for (const scan of endedInExcess(scanClient.list(), settings.maxEndedPerOrganisation, settings.namespace)) {
         signal.throwIfAborted();
         // One that the API server refuses to delete must not keep the others.
         await scanClient.remove(scan, signal).catch((error: unknown) => failures.push(error));
@@ -61,21 +55,10 @@ function byCompletion(a: AccessibilityScan, b: AccessibilityScan): number {
 }
 
 /** Keeps the list of sites: records each scan that has ended. A scan stays marked until this is done, so that a crash loses none. */
-interface SitesTaskDeps {
-  scans: Pick<Scans, 'unlisted' | 'listed'>;
-  sites: Pick<Sites, 'record'>;
-  /** Scans that are recorded together. */
-  batch?: number;
-}
-
-const EVERY_MS = 1_000;
-const BATCH = 200;
-
-/** Creates the leader's task. */
-export function createSitesTask({ scans, sites, batch = BATCH }: SitesTaskDeps): PeriodicTask {
+export function sitesTask({ stores: { scans, sites } }: OperatorContext, batch = SITES_BATCH): PeriodicTask {
   return {
     name: 'list sites',
-    everyMs: EVERY_MS,
+    everyMs: SITES_EVERY_MS,
     async run(signal) {
       for (;;) {
         const rows = await scans.unlisted(batch);

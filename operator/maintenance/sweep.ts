@@ -7,8 +7,6 @@ import { isTerminal } from '../../core/scan/phases.ts';
 import type { Credits, Hold } from '../../stores/credits/credits.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { rowsOf } from '../../stores/scans/rows-of.ts';
-import type { PublicScan, PublicScans } from '../../stores/scans/public-scans.ts';
-import { incomingPrefix, type Reports, type Upload } from '../../stores/reports.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { hasCode } from '../../platform/kubernetes/kubernetes.ts';
 
@@ -131,62 +129,4 @@ function pagesDue(row: ScanRow | null): number | null {
 /** The log fields of a row. */
 export function fieldsOfRow({ id, organisation, resource }: ScanRow): object {
   return { scan: id, organisation, namespace: resource.namespace };
-}
-
-/** Removes the tokens of public scans that have expired or whose scan never ran, with the e-mail addresses. */
-export interface TokensDeps {
-  publicScans: Pick<PublicScans, 'unmailed' | 'remove' | 'removeExpired'>;
-  scans: Pick<Scans, 'findMany'>;
-  now: () => Date;
-}
-
-/** A submission takes at most 60 s. A token without a scan after this time was never given to anyone. */
-const SUBMITTED_WITHIN_MS = 600_000;
-
-export async function removeTokens(deps: TokensDeps, { result, each }: Run): Promise<void> {
-  const { publicScans } = deps;
-  result.tokens = await publicScans.removeExpired();
-  const fieldsOf = ({ scanId }: PublicScan) => ({ scan: scanId });
-  await each(await withoutScan(deps), fieldsOf, async ({ token }) => {
-    await publicScans.remove(token);
-    result.tokens += 1;
-  });
-}
-
-/** The mail of a public scan that ended is queued within seconds, so that few are unmailed. */
-async function withoutScan({ publicScans, scans, now }: TokensDeps): Promise<PublicScan[]> {
-  const before = now().getTime() - SUBMITTED_WITHIN_MS;
-  const old: PublicScan[] = [];
-  for await (const one of publicScans.unmailed()) if (one.createdAt.getTime() < before) old.push(one);
-  const ids = old.map(({ scanId }) => scanId);
-  const rows = await rowsOf(scans, ids);
-  return old.filter(({ scanId }) => (rows.get(scanId)?.submission ?? 'abandoned') === 'abandoned');
-}
-
-/** Deletes uploads that no scan needs any more: an operator that crashed left them, or a pod stored them after its scan ended. */
-export interface UploadsDeps {
-  scans: Pick<Scans, 'findMany'>;
-  reports: Pick<Reports, 'uploads' | 'removeAll'>;
-  now: () => Date;
-}
-
-/** The age from which the uploads of an ended scan are deleted. */
-const ENDED_KEPT_MS = 3_600_000;
-/** The age from which uploads without a row are deleted: longer than any scan of another installation that shares the bucket. */
-const UNKNOWN_KEPT_MS = 8 * 86_400_000;
-
-export async function removeUploads({ scans, reports, now }: UploadsDeps, { result, signal, each }: Run): Promise<void> {
-  const age = ({ newestAt }: Upload) => now().getTime() - newestAt.getTime();
-  const old = (await reports.uploads(signal)).filter((upload) => age(upload) > ENDED_KEPT_MS);
-  const ids = old.map(({ scanId }) => scanId);
-  const rows = await rowsOf(scans, ids);
-  const isNeedless = (upload: Upload) => {
-    const row = rows.get(upload.scanId);
-    return row === undefined ? age(upload) > UNKNOWN_KEPT_MS : isTerminal(row.phase);
-  };
-  const fieldsOf = ({ scanId: scan }: Upload) => ({ scan });
-  await each(old.filter(isNeedless), fieldsOf, async ({ scanId }) => {
-    await reports.removeAll(incomingPrefix(scanId));
-    result.uploads += 1;
-  });
 }

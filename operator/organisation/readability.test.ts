@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { contextOf } from '../../test/support/operator-context.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { createFakeLogger } from '../../test/support/fake-logger.ts';
 import { createReadability } from './controller.ts';
@@ -9,7 +10,7 @@ describe('whether Organisations are readable', () => {
   function setUp() {
     const logger = createFakeLogger();
     const values: boolean[] = [];
-    const readability = createReadability({ logger, metrics: { organisationsReadable: (value) => void values.push(value) } });
+    const readability = createReadability(contextOf({ logger, metrics: { organisationsReadable: (value) => void values.push(value) } }));
     let changes = 0;
     readability.onChange(() => (changes += 1));
     return { logger, values, readability, changes: () => changes };

@@ -8,7 +8,7 @@ import {
 } from '../../core/protocol/organisation-resources.ts';
 import { ago, NOW, secondsAgo } from '../../test/support/scan-samples.ts';
 import { conditionOf } from '../runtime/conditions.ts';
-import { silentLogger } from '../../test/support/silent-logger.ts';
+import { contextOf } from '../../test/support/operator-context.ts';
 import type { OrganisationRecord } from './records.ts';
 import { reconcileOrganisation, type OrganisationFacts, type OrganisationWrites } from './reconcile.ts';
 
@@ -81,21 +81,22 @@ async function reconcileFacts(facts: OrganisationFacts): Promise<{ actions: Writ
       patchMetadata: (_: unknown, { finalizers }: { finalizers: string[] }) =>
         wrote({ do: finalizers.includes(ORGANISATION_FINALIZER) ? 'addFinalizer' : 'removeFinalizer' }),
     },
-    stores: {
-      organisations: {
-        applyManifest: (_id: string, _version: object, spec: object) => wrote({ do: 'apply', spec }, { ok: true, before: null }),
-        claimNamespaces: (_id: string, _version: object, namespaces: string[]) => wrote({ do: 'claim', namespaces }, ok),
-        closeOrganisation: () => wrote({ do: 'close' }, ok),
-        recordVersion: () => Promise.resolve(ok),
-        record: () => Promise.resolve(),
-      },
-      credits: {
-        open: () => wrote({ do: 'openAccount' }),
-        grant: (_id: string, id: string, pages: number) => wrote({ do: 'grant', grant: { id, pages } }, true),
-      },
-      webhooks: { declare: () => wrote({ do: 'declareWebhooks' }, []) },
-    },
-    logger: silentLogger,
+    context: contextOf({
+      stores: {
+        organisations: {
+          applyManifest: (_id: string, _version: object, spec: object) => wrote({ do: 'apply', spec }, { ok: true, before: null }),
+          claimNamespaces: (_id: string, _version: object, namespaces: string[]) => wrote({ do: 'claim', namespaces }, ok),
+          closeOrganisation: () => wrote({ do: 'close' }, ok),
+          recordVersion: () => Promise.resolve(ok),
+          record: () => Promise.resolve(),
+        },
+        credits: {
+          open: () => wrote({ do: 'openAccount' }),
+          grant: (_id: string, id: string, pages: number) => wrote({ do: 'grant', grant: { id, pages } }, true),
+        },
+        webhooks: { declare: () => wrote({ do: 'declareWebhooks' }, []) },
+      } as never,
+    }),
     onChange: () => undefined,
     onClaim: () => undefined,
     onStatus: () => undefined,

@@ -10,14 +10,13 @@ import {
   type OrganisationSpec,
   type OrganisationStatus,
 } from '../../core/protocol/organisation-resources.ts';
-import type { Logger } from '../../platform/logger.ts';
 import type { ManifestVersion } from '../../stores/accounts/organisation-document.ts';
 import type { AppliedWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
-import type { AllStores } from '../../stores/stores.ts';
+import { watchesNamespace } from '../config.ts';
+import type { OperatorContext } from '../context.ts';
 import { withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { Next } from '../runtime/controller.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
-import { watchesNamespace } from '../settings.ts';
 import { deleting, managedByAdmin, outdated, ready, storeUnavailable, type TakenNamespace } from './conditions.ts';
 import { areApplied, type DeclaredWebhooks } from './declared-webhooks.ts';
 import type { OrganisationRecord } from './records.ts';
@@ -42,9 +41,8 @@ type AppliedSpec = Required<Pick<OrganisationSpec, 'displayName' | 'plan' | 'blo
 
 /** Where a reconcile writes. */
 export interface OrganisationWrites {
-  client: Pick<ResourceClient<OrganisationResource>, 'patchStatus' | 'patchMetadata'>;
-  stores: Pick<AllStores, 'organisations' | 'credits' | 'webhooks' | 'deliveries'>;
-  logger: Logger;
+  context: OperatorContext;
+  client: ResourceClient<OrganisationResource>;
   /** Called after each attempt to change MongoDB or the metadata: the record must be read again. */
   onChange(id: string): void;
   /** Namespaces were claimed or released. */
@@ -80,7 +78,7 @@ export async function reconcileOrganisation(facts: OrganisationFacts, to: Organi
   if (isOutdated(resource, record)) return state(outdated(id));
   const changes = changesTo(resource, record, webhooks);
   if (changes.length > 0) return change(...changes);
-  const unwatched = wantedOf(resource).filter((namespace) => !watchesNamespace({ namespaces: facts.watchNamespaces }, namespace));
+  const unwatched = wantedOf(resource).filter((namespace) => !watchesNamespace(facts, namespace));
   return state(ready(resource, takenOf(resource, record), unwatched, webhooks.problems));
 }
 
@@ -155,17 +153,17 @@ const apply =
   (spec: AppliedSpec): Change =>
   async (to, resource) => {
     const { name: id } = resource.metadata;
-    const applied = await to.stores.organisations.applyManifest(id, versionOf(resource), spec);
+    const applied = await to.context.stores.organisations.applyManifest(id, versionOf(resource), spec);
     if (applied.ok) for (const [what, subject] of entriesOf(id, applied.before, spec)) await audit(to, id, what, subject);
     return applied.ok;
   };
 
-const openAccount: Change = ({ stores }, { metadata }) => stores.credits.open(metadata.name).then(() => true);
+const openAccount: Change = ({ context: { stores } }, { metadata }) => stores.credits.open(metadata.name).then(() => true);
 
 const grant =
   (name: string, pages: number): Change =>
   async (to, { metadata: { name: id } }) => {
-    if (await to.stores.credits.grant(id, name, pages)) await audit(to, id, 'organisation.grant', `${name}: ${pages} pages`);
+    if (await to.context.stores.credits.grant(id, name, pages)) await audit(to, id, 'organisation.grant', `${name}: ${pages} pages`);
     return true;
   };
 
@@ -174,14 +172,14 @@ const claim =
   (namespaces: string[]): Change =>
   async (to, resource) => {
     const { name: id } = resource.metadata;
-    const claimed = await to.stores.organisations.claimNamespaces(id, versionOf(resource), namespaces);
+    const claimed = await to.context.stores.organisations.claimNamespaces(id, versionOf(resource), namespaces);
     if (!claimed.ok) return false;
     await audit(to, id, 'organisation.namespaces', namespaces.join(', ') || 'none');
     to.onClaim();
     return true;
   };
 
-const recordVersion: Change = async ({ stores }, resource) =>
+const recordVersion: Change = async ({ context: { stores } }, resource) =>
   (await stores.organisations.recordVersion(resource.metadata.name, versionOf(resource))).ok;
 
 /** Makes these the webhooks of the manifest. Those that are kept stay as they are. */
@@ -189,8 +187,8 @@ const declare =
   ({ wanted, kept }: Pick<DeclaredWebhooks, 'wanted' | 'kept'>): Change =>
   async (to, resource) => {
     const { name: id } = resource.metadata;
-    for (const { change, webhook } of await to.stores.webhooks.declare(id, wanted, { kept, version: versionOf(resource) })) {
-      if (change === 'delete') await to.stores.deliveries.cancelAll(webhook.id);
+    for (const { change, webhook } of await to.context.stores.webhooks.declare(id, wanted, { kept, version: versionOf(resource) })) {
+      if (change === 'delete') await to.context.stores.deliveries.cancelAll(webhook.id);
       await audit(to, id, `webhook.${change}`, `${webhook.name} (${webhook.id})`);
     }
     return true;
@@ -199,13 +197,18 @@ const declare =
 /** Blocks the organisation and marks it as deleted. */
 const close: Change = async (to, resource) => {
   const { name: id } = resource.metadata;
-  const closed = await to.stores.organisations.closeOrganisation(id, versionOf(resource));
+  const closed = await to.context.stores.organisations.closeOrganisation(id, versionOf(resource));
   if (closed.ok) await audit(to, id, 'organisation.delete', id);
   return closed.ok;
 };
 
 /** Records a change in the organisation's audit log. A failure is only logged, because the change was made. */
-async function audit({ stores, logger }: OrganisationWrites, organisation: string, action: string, subject: string): Promise<void> {
+async function audit(
+  { context: { stores, logger } }: OrganisationWrites,
+  organisation: string,
+  action: string,
+  subject: string,
+): Promise<void> {
   logger.info({ organisation, action, subject }, 'organisation changed');
   await stores.organisations.record({ organisation, actor: ACTOR, action, subject }).catch((error: unknown) => {
     logger.error({ organisation, action, subject, err: error }, 'audit entry lost');

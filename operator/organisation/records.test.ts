@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { contextOf, type Parts } from '../../test/support/operator-context.ts';
 import type { AppliedOrganisation } from '../../stores/accounts/organisation-manifests.ts';
 import type { AccountSummary } from '../../stores/credits/credits.ts';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
@@ -31,7 +32,7 @@ function setUp(specs: Record<string, string[]>) {
   const logger = createFakeLogger();
   const pick = <T>(all: ReadonlyMap<string, T>, ids: readonly string[]) =>
     new Map(ids.flatMap((id) => (all.has(id) ? [[id, all.get(id)!] as const] : [])));
-  const records = createRecords({
+  const stores: Parts['stores'] = {
     organisations: {
       async findApplied(ids, namespaces) {
         calls.push(`organisations ${ids.join(' ')}${namespaces.length > 0 ? ` | ${namespaces.join(' ')}` : ''}`);
@@ -56,10 +57,8 @@ function setUp(specs: Record<string, string[]>) {
         return new Map();
       },
     },
-    wanted: () => wanted,
-    logger,
-    clock,
-  });
+  };
+  const records = createRecords(contextOf({ stores, logger, clock }), () => wanted);
   return { records, rows, accounts, grants, wanted, calls, store, clock, logger };
 }
 

@@ -3,11 +3,8 @@
  * their number: all of them periodically, and those that are needed sooner together.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from '../../platform/logger.ts';
-import type { AccountSummary, Credits } from '../../stores/credits/credits.ts';
-import type { Organisations } from '../../stores/accounts/organisations.ts';
-import type { Webhooks } from '../../stores/webhooks/webhooks.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { AccountSummary } from '../../stores/credits/credits.ts';
+import type { OperatorContext } from '../context.ts';
 import type { AppliedOrganisation } from '../../stores/accounts/organisation-manifests.ts';
 import type { AppliedWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
 
@@ -28,38 +25,12 @@ export interface OrganisationRecord {
 /** Namespaces by the ID of the organisation. */
 type Wanted = ReadonlyMap<string, readonly string[]>;
 
-export interface RecordsDeps {
-  organisations: Pick<Organisations, 'findApplied'>;
-  credits: Pick<Credits, 'accounts' | 'grantIds'>;
-  webhooks: Pick<Webhooks, 'applied'>;
-  /** The IDs of all Organisation resources, with the namespaces of their specs. */
-  wanted(): Wanted;
-  logger: Logger;
-  clock: Clock;
-}
-
-/** The IDs whose records differ from the last read. */
-export interface ChangedRecords {
-  /** Only the amounts differ. */
-  amounts: string[];
-  others: string[];
-}
-
-export interface Records {
-  /** Returns the record of the last read; reads it if there is none, or if it was forgotten. @throws if MongoDB does not answer */
-  get(id: string): Promise<OrganisationRecord>;
-  /** Makes the next `get` read the record again, because something has changed it. */
-  forget(id: string): void;
-  /** Reads the records of all resources. */
-  refresh(): Promise<ChangedRecords>;
-  /** The organisations whose specs name namespaces of others. */
-  conflicting(): string[];
-}
-
 /** The time after a failed read for which `get` fails at once. */
 const FAILED_FOR_MS = 1_000;
 
-export function createRecords({ organisations, credits, webhooks, wanted, logger, clock }: RecordsDeps): Records {
+/** @param wanted the IDs of all Organisation resources, with the namespaces of their specs */
+export function createRecords({ stores, logger, clock }: OperatorContext, wanted: () => Wanted) {
+  const { organisations, credits, webhooks } = stores;
   const held = new Map<string, OrganisationRecord>();
   /** Grows each time a record is forgotten, so that a read that began before is not kept. */
   const versions = new Map<string, number>();
@@ -121,7 +92,8 @@ export function createRecords({ organisations, credits, webhooks, wanted, logger
   }
 
   return {
-    async get(id) {
+    /** Returns the record of the last read; reads it if there is none, or if it was forgotten. @throws if MongoDB does not answer */
+    async get(id: string): Promise<OrganisationRecord> {
       for (;;) {
         const record = held.get(id);
         if (record !== undefined) return record;
@@ -132,13 +104,15 @@ export function createRecords({ organisations, credits, webhooks, wanted, logger
         await reading;
       }
     },
-    forget(id) {
+    /** Makes the next `get` read the record again, because something has changed it. */
+    forget(id: string): void {
       held.delete(id);
       if (wanted().has(id)) versions.set(id, (versions.get(id) ?? 0) + 1);
       else versions.delete(id);
     },
+    /** Reads the records of all resources. @returns the IDs of those that differ from the last read, only in their amounts or else */
     async refresh() {
-      const changed: ChangedRecords = { amounts: [], others: [] };
+      const changed: { amounts: string[]; others: string[] } = { amounts: [], others: [] };
       const all = wanted();
       if (all.size === 0) return changed;
       for (const { id, before, record } of await read(all)) {
@@ -148,6 +122,7 @@ export function createRecords({ organisations, credits, webhooks, wanted, logger
       }
       return changed;
     },
+    /** The organisations whose specs name namespaces of others. */
     conflicting: () => [...held].filter(([, { owners }]) => owners.size > 0).map(([id]) => id),
   };
 }

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { contextOf } from '../../test/support/operator-context.ts';
 import type { OrganisationResource } from '../../core/protocol/organisation-resources.ts';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
 import { createFakeLogger } from '../../test/support/fake-logger.ts';
@@ -16,7 +17,7 @@ describe('organisations whose webhooks are not declared', () => {
     condition = { type: 'OrganisationsReadable', status: 'True', reason: 'Readable', message: '' };
     const [clock, logger] = [createFakeClock(), createFakeLogger()];
     const readability = { condition: () => condition };
-    return { clock, logger, undeclared: createUndeclared({ list: () => listed, readability, clock, logger }) };
+    return { clock, logger, undeclared: createUndeclared(contextOf({ clock, logger }), () => listed, readability) };
   };
 
   it('are those of which no version, or an older one, was declared', () => {

@@ -3,33 +3,18 @@
  * changed. The events of these organisations wait, so that an interruption between the manifest and its webhooks loses none.
  */
 import type { OrganisationResource } from '../../core/protocol/organisation-resources.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Logger } from '../../platform/logger.ts';
+import type { OperatorContext } from '../context.ts';
 import type { ConditionUpdate } from '../runtime/conditions.ts';
-
-export interface Undeclared {
-  /** The webhooks of this version of the manifest are declared, or cannot be. */
-  declared(resource: OrganisationResource): void;
-  forget(id: string): void;
-  /** Returns the organisations whose events wait; null while nothing is known, so that all events wait. */
-  organisations(): string[] | null;
-}
 
 /** How long events wait at most, in milliseconds: other webhooks of the organisation must get them while its manifest is stuck. */
 export const DECLARED_WITHIN_MS = 60_000;
 
-export function createUndeclared({
-  list,
-  readability,
-  clock,
-  logger,
-}: {
-  list: () => readonly OrganisationResource[];
+export function createUndeclared(
+  { clock, logger }: OperatorContext,
+  list: () => readonly OrganisationResource[],
   /** Its condition is null while the resources were never listed. */
-  readability: { condition(): ConditionUpdate | null };
-  clock: Clock;
-  logger: Logger;
-}): Undeclared {
+  readability: { condition(): ConditionUpdate | null },
+) {
   const startedAt = clock.monotonic();
   const declared = new Map<string, string>();
   /** Since when events wait. A further change does not restart the time: two tools that change a manifest in turn would hold events without end. */
@@ -47,15 +32,17 @@ export function createUndeclared({
   }
 
   return {
-    declared(resource) {
+    /** The webhooks of this version of the manifest are declared, or cannot be. */
+    declared(resource: OrganisationResource): void {
       declared.set(resource.metadata.name, versionOf(resource));
       waiting.delete(resource.metadata.name);
     },
-    forget(id) {
+    forget(id: string): void {
       declared.delete(id);
       waiting.delete(id);
     },
-    organisations() {
+    /** Returns the organisations whose events wait; null while nothing is known, so that all events wait. */
+    organisations(): string[] | null {
       if (readability.condition() === null) return clock.monotonic() - startedAt < DECLARED_WITHIN_MS ? null : [];
       return list()
         .filter(waits)

@@ -7,35 +7,15 @@ import {
   queueOf,
   type AccessibilityScan,
 } from '../../core/protocol/custom-resources.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
-import type { QueueStates } from '../../stores/submissions/queue-state.ts';
-import type { OperatorMetrics } from '../metrics.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { OperatorContext } from '../context.ts';
 import type { Readability } from '../organisation/controller.ts';
 import { fromKey, keyOf, toKey } from '../runtime/cache.ts';
-import { watch, type Manager, type Source } from '../runtime/manager.ts';
-import { createPlannedReconcile, type Planned } from '../runtime/controller.ts';
+import { watch, type Source } from '../runtime/manager.ts';
+import { createPlannedReconcile, type Next, type Plan } from '../runtime/controller.ts';
 import { admittedStatus, waitingStatus } from '../scan/policy/status.ts';
-import type { ScanClient } from '../scan/kube-types.ts';
-import type { OperatorSettings } from '../settings.ts';
-import type { AdmissionGate } from './places.ts';
 import { planQueue, type QueueAction, type QueueFacts } from './plan.ts';
-import type { QueueClient } from './queue-client.ts';
 import { isMoved, organisationOf } from './waiting.ts';
-
-export interface QueueControllerDeps {
-  scanClient: ScanClient;
-  queueClient: QueueClient;
-  queueStates: Pick<QueueStates, 'writeLine'>;
-  gate: AdmissionGate;
-  /** The default queue states it. */
-  organisations: Pick<Readability, 'condition' | 'onChange'>;
-  metrics: Pick<OperatorMetrics, 'queue' | 'queueGone'>;
-  settings: Pick<OperatorSettings, 'maxRunning' | 'maxRunningPublic'>;
-  logger: Logger;
-  clock: Clock;
-}
 
 /** The interval of plans without events. */
 const EVERY_MS = 10_000;
@@ -48,84 +28,52 @@ const WORKERS = 4;
 /** What the controller remembers of a queue between two plans. */
 type Memory = Pick<QueueFacts, 'line' | 'statusAt'>;
 
-interface Shared extends QueueControllerDeps {
-  manager: Pick<Manager, 'lanes'>;
-  memories: Map<string, Memory>;
+/** @param organisations whether they are readable, which the default queue states */
+export function addQueueController(context: OperatorContext, organisations: Readability): void {
+  const { manager, scanClient, queueClient, gate, settings, logger, clock } = context;
+  const memories = new Map<string, Memory>();
   /** The time until which a scan is left out, by uid. */
-  refused: Map<string, number>;
-}
+  const refused = new Map<string, number>();
+  const isLeftOut = ({ metadata }: AccessibilityScan) => (refused.get(metadata.uid!) ?? 0) > clock.monotonic();
+  const leaveOut = (scan: AccessibilityScan, error: KubernetesError): void => {
+    refused.set(scan.metadata.uid!, clock.monotonic() + REFUSED_FOR_MS);
+    logger.warn({ key: keyOf(scan), err: error }, 'cannot write to a waiting scan, leaving it out for a while');
+  };
+  scanClient.onChange(({ type, object }) => type === 'deleted' && refused.delete(object.metadata.uid!));
 
-export function addQueueController(manager: Pick<Manager, 'add' | 'lanes'>, deps: QueueControllerDeps): void {
-  const { scanClient, queueClient, clock } = deps;
-  const shared: Shared = { ...deps, manager, memories: new Map(), refused: new Map() };
-  const isLeftOut = ({ metadata }: AccessibilityScan) => (shared.refused.get(metadata.uid!) ?? 0) > clock.monotonic();
+  async function gather(key: string): Promise<QueueFacts> {
+    const { namespace, name } = fromKey(key);
+    const queue = queueClient.get(namespace, name) ?? null;
+    const pausedBefore = queue === null && isBuiltInQueue(name) && (await queueClient.pausedBefore(name));
+    return {
+      // In the same tick as the list: a scan with a place is in one of the two.
+      ...gate.close(name),
+      scans: scanClient.byIndex('queue', name).filter((scan) => !isLeftOut(scan)),
+      name,
+      namespace,
+      queue,
+      pausedBefore,
+      pauses: queueClient.pausesOf(name) ?? [],
+      defaultMaxRunning: name === PUBLIC_QUEUE ? settings.maxRunningPublic : settings.maxRunning,
+      unreadable: manager.lanes.unreadable(),
+      organisationsReadable: name === DEFAULT_QUEUE ? organisations.condition() : null,
+      everyMs: EVERY_MS,
+      now: clock.now(),
+      ...(memories.get(name) ?? { line: { mirrored: null, at: null }, statusAt: null }),
+    };
+  }
 
-  const reconcile = createPlannedReconcile<QueueFacts, QueueAction>({
-    async gather(key) {
-      const { namespace, name } = fromKey(key);
-      const queue = queueClient.get(namespace, name) ?? null;
-      const pausedBefore = queue === null && isBuiltInQueue(name) && (await queueClient.pausedBefore(name));
-      return {
-        // In the same tick as the list: a scan with a place is in one of the two.
-        ...deps.gate.close(name),
-        scans: scanClient.byIndex('queue', name).filter((scan) => !isLeftOut(scan)),
-        name,
-        namespace,
-        queue,
-        pausedBefore,
-        pauses: queueClient.pausesOf(name) ?? [],
-        defaultMaxRunning: name === PUBLIC_QUEUE ? deps.settings.maxRunningPublic : deps.settings.maxRunning,
-        unreadable: manager.lanes.unreadable(),
-        organisationsReadable: name === DEFAULT_QUEUE ? deps.organisations.condition() : null,
-        everyMs: EVERY_MS,
-        now: clock.now(),
-        ...(shared.memories.get(name) ?? { line: { mirrored: null, at: null }, statusAt: null }),
-      };
-    },
-    plan: planQueue,
-    execute: createExecute(shared),
-  });
-  manager.add({ name: 'queue', workers: WORKERS, maxBackOffMs: 5_000, sources: sourcesOf(shared), acrossNamespaces: true, reconcile });
-}
-
-/** Each change enqueues the queue that it is about, and no other. */
-function sourcesOf({ scanClient, queueClient, manager, organisations, refused }: Shared): Source[] {
-  const { namespace } = queueClient;
-  const toQueue = (name: string) => toKey(namespace, name);
-  return [
-    (enqueue) => {
-      // A queue that does not exist yet emits no event.
-      for (const name of BUILT_IN_QUEUES) enqueue(toQueue(name));
-      return () => undefined;
-    },
-    watch(scanClient, ({ type, object, previous }) => {
-      if (type === 'deleted') refused.delete(object.metadata.uid!);
-      return type === 'deleted' || isMoved(object, previous) ? [toQueue(queueOf(object))] : [];
-    }),
-    watch(queueClient, ({ object }) => [keyOf(object)]),
-    (enqueue) => organisations.onChange(() => enqueue(toQueue(DEFAULT_QUEUE))),
-    (enqueue) => manager.lanes.onChange(() => [...BUILT_IN_QUEUES.map(toQueue), ...queueClient.list().map(keyOf)].forEach(enqueue)),
-  ];
-}
-
-function createExecute(shared: Shared): Planned<QueueFacts, QueueAction>['execute'] {
-  const { memories, refused, logger, clock } = shared;
-  const act = createQueueActions(shared);
-  return async ({ actions, wakeAfterMs }, facts, signal) => {
+  async function act({ actions, wakeAfterMs }: Plan<QueueAction>, facts: QueueFacts, signal: AbortSignal): Promise<Next> {
     const memory: Memory = { line: facts.line, statusAt: facts.statusAt };
     memories.set(facts.name, memory);
     let conflict = false;
     let refusal: KubernetesError | null = null;
-    const leaveOut = (scan: AccessibilityScan, error: KubernetesError): void => {
-      refused.set(scan.metadata.uid!, clock.monotonic() + REFUSED_FOR_MS);
-      logger.warn({ key: keyOf(scan), err: error }, 'cannot write to a waiting scan, leaving it out for a while');
-    };
     for (const action of actions) {
       signal.throwIfAborted();
       const scan = action.do === 'admit' || action.do === 'explainWait' ? action.scan : null;
       // A ScanQueue that cannot be written does not hold up its scans.
       const onRefusal = (error: KubernetesError): void => (scan === null ? void (refusal ??= error) : leaveOut(scan, error));
-      const written = await skipConflict(() => act(action, facts, signal), onRefusal);
+      const written = await skipConflict(() => execute(context, action, facts, signal), onRefusal);
       if (action.do === 'mirrorLine') memory.line = { mirrored: action.line, at: facts.now };
       if (action.do === 'writeStatus') memory.statusAt = facts.now;
       if (action.do === 'forget') memories.delete(facts.name);
@@ -135,36 +83,62 @@ function createExecute(shared: Shared): Planned<QueueFacts, QueueAction>['execut
     if (refusal !== null) throw refusal;
     if (conflict) return { requeueAfterMs: CONFLICT_RETRY_MS };
     return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
-  };
+  }
+
+  manager.add({
+    name: 'queue',
+    workers: WORKERS,
+    maxBackOffMs: 5_000,
+    sources: sourcesOf(context, organisations),
+    acrossNamespaces: true,
+    reconcile: createPlannedReconcile<QueueFacts, QueueAction>({ gather, plan: planQueue, execute: act }),
+  });
 }
 
-function createQueueActions({ scanClient, queueClient, queueStates, gate, metrics }: Shared) {
-  return async (action: QueueAction, { name, queue, line, now }: QueueFacts, signal: AbortSignal): Promise<void> => {
-    switch (action.do) {
-      case 'open':
-        return gate.open(name, action.places);
-      case 'create':
-        await queueClient.create(action.queue, signal);
-        return;
-      case 'admit':
-        await scanClient.patchStatus(action.scan, admittedStatus(action.scan, now), signal);
-        return gate.admitted(name, organisationOf(action.scan));
-      case 'explainWait':
-        await scanClient.patchStatus(action.scan, waitingStatus(action.scan, action.why, now), signal);
-        return;
-      case 'mirrorLine':
-        return action.changed ? queueStates.writeLine(name, action.line) : undefined;
-      case 'writeStatus':
-        await queueClient.patchStatus(action.queue, action.status, signal);
-        return;
-      case 'measure':
-        return metrics.queue(name, queue === null && !isBuiltInQueue(name) ? 'missing' : 'exists', action.load);
-      case 'forget':
-        gate.forget(name);
-        metrics.queueGone(name);
-        if (line.mirrored !== null && line.mirrored.waiting > 0) await queueStates.writeLine(name, { waiting: 0, order: [] });
-    }
-  };
+/** Each change enqueues the queue that it is about, and no other. */
+function sourcesOf({ scanClient, queueClient, manager }: OperatorContext, organisations: Readability): Source[] {
+  const { namespace } = queueClient;
+  const toQueue = (name: string) => toKey(namespace, name);
+  return [
+    (enqueue) => {
+      // A queue that does not exist yet emits no event.
+      for (const name of BUILT_IN_QUEUES) enqueue(toQueue(name));
+      return () => undefined;
+    },
+    watch(scanClient, ({ type, object, previous }) => (type === 'deleted' || isMoved(object, previous) ? [toQueue(queueOf(object))] : [])),
+    watch(queueClient, ({ object }) => [keyOf(object)]),
+    (enqueue) => organisations.onChange(() => enqueue(toQueue(DEFAULT_QUEUE))),
+    (enqueue) => manager.lanes.onChange(() => [...BUILT_IN_QUEUES.map(toQueue), ...queueClient.list().map(keyOf)].forEach(enqueue)),
+  ];
+}
+
+async function execute(
+  { scanClient, queueClient, stores, gate, metrics }: OperatorContext,
+  action: QueueAction,
+  { name, queue, line, now }: QueueFacts,
+  signal: AbortSignal,
+): Promise<void> {
+  switch (action.do) {
+    case 'open':
+      return gate.open(name, action.places);
+    case 'create':
+      return void (await queueClient.create(action.queue, signal));
+    case 'admit':
+      await scanClient.patchStatus(action.scan, admittedStatus(action.scan, now), signal);
+      return gate.admitted(name, organisationOf(action.scan));
+    case 'explainWait':
+      return void (await scanClient.patchStatus(action.scan, waitingStatus(action.scan, action.why, now), signal));
+    case 'mirrorLine':
+      return action.changed ? stores.queueStates.writeLine(name, action.line) : undefined;
+    case 'writeStatus':
+      return void (await queueClient.patchStatus(action.queue, action.status, signal));
+    case 'measure':
+      return metrics.queue(name, queue === null && !isBuiltInQueue(name) ? 'missing' : 'exists', action.load);
+    case 'forget':
+      gate.forget(name);
+      metrics.queueGone(name);
+      if (line.mirrored !== null && line.mirrored.waiting > 0) await stores.queueStates.writeLine(name, { waiting: 0, order: [] });
+  }
 }
 
 /**

@@ -13,15 +13,9 @@ type Existence = 'exists' | 'missing';
 
 const EMPTY: Load = { running: 0, queued: 0, oldestWaitSeconds: 0, paused: false };
 
-export interface QueueGauges {
-  set(queue: string, existence: Existence, load: Load): void;
-  remove(queue: string): void;
-  /** Removes all queues but the default one, whose series are always there. */
-  reset(): void;
-}
-
-export function createQueueGauges({ gauge }: MetricFactory): QueueGauges {
+export function createQueueGauges({ gauge }: MetricFactory) {
   const queues = new Map<string, { existence: Existence; load: Load }>();
+  /** Removes all queues but the default one, whose series are always there. */
   const reset = (): void => {
     queues.clear();
     queues.set(DEFAULT_QUEUE, { existence: 'exists', load: EMPTY });
@@ -56,8 +50,8 @@ export function createQueueGauges({ gauge }: MetricFactory): QueueGauges {
   });
 
   return {
-    set: (queue, existence, load) => void queues.set(queue, { existence, load }),
-    remove: (queue) => void queues.delete(queue),
+    set: (queue: string, existence: Existence, load: Load) => void queues.set(queue, { existence, load }),
+    remove: (queue: string) => void queues.delete(queue),
     reset,
   };
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { API_VERSION, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { NOW } from '../../test/support/scan-samples.ts';
-import { misplacedChange } from './queue-client.ts';
+import { misplacedChange } from './misplaced.ts';
 
 const queue = (generation: number, status?: ScanQueue['status']): ScanQueue => ({
   apiVersion: API_VERSION,

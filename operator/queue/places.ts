@@ -85,25 +85,6 @@ export function takePlace(places: Places, organisation: string, started: boolean
   }
 }
 
-/**
- * Admits a scan in the same write that queues it, if its queue has a free place. The queue's plan opens the gate with the
- * places that it has left. The gate is closed while a plan is made, so that no place is assigned twice. It also remembers
- * when each organisation was last admitted, because that is forgotten with scans that are deleted when they end.
- */
-export interface AdmissionGate {
-  /** Takes a place. @returns false if none is free for it; the queue then admits the scan later. Call `settled` after the write */
-  take(queue: string, scan: Applicant): boolean;
-  /** The admission was written, or the write failed. */
-  settled(queue: string, uid: string): void;
-  /** Closes the gate of a queue until `open`. */
-  close(queue: string): Admissions;
-  open(queue: string, places: Places): void;
-  /** The queue's plan has admitted a scan of this organisation. */
-  admitted(queue: string, organisation: string): void;
-  /** The queue does not exist any more, and no scan names it. */
-  forget(queue: string): void;
-}
-
 /** A scan that asks for a place. */
 interface Applicant {
   uid: string;
@@ -111,23 +92,25 @@ interface Applicant {
   organisation: string;
 }
 
-interface Admissions {
-  /** The organisations of scans whose admission is being written, by uid. */
-  taken: ReadonlyMap<string, string>;
-  /** The time of each organisation's last admission, in milliseconds since the epoch. */
-  lastAdmissions: ReadonlyMap<string, number>;
-}
-
 /** The number of organisations that are remembered per queue. A forgotten one counts by its scans that still exist. */
 const REMEMBERED_MAX = 4096;
 
 interface QueueState {
+  /** The organisations of scans whose admission is being written, by uid. */
   taken: Map<string, string>;
+  /** The time of each organisation's last admission, in milliseconds since the epoch. */
   lastAdmissions: Map<string, number>;
   places: Places | null;
 }
 
-export function createAdmissionGate(clock: Pick<Clock, 'now'>): AdmissionGate {
+export type AdmissionGate = ReturnType<typeof createAdmissionGate>;
+
+/**
+ * Admits a scan in the same write that queues it, if its queue has a free place. The queue's plan opens the gate with the
+ * places that it has left. The gate is closed while a plan is made, so that no place is assigned twice. It also remembers
+ * when each organisation was last admitted, because that is forgotten with scans that are deleted when they end.
+ */
+export function createAdmissionGate(clock: Pick<Clock, 'now'>) {
   const queues = new Map<string, QueueState>();
   /** The last time that was given out. No two admissions have the same one, so that their order counts. */
   let last = 0;
@@ -141,7 +124,8 @@ export function createAdmissionGate(clock: Pick<Clock, 'now'>): AdmissionGate {
   }
 
   return {
-    take(queue, { uid, namespace, organisation }) {
+    /** Takes a place. @returns false if none is free for it; the queue then admits the scan later. Call `settled` after the write */
+    take(queue: string, { uid, namespace, organisation }: Applicant): boolean {
       const state = queues.get(queue);
       if (state?.places == null || !hasPlace(state.places, organisation)) return false;
       if (!mayUse(state.places.limits.access, namespace, organisation)) return false;
@@ -150,23 +134,27 @@ export function createAdmissionGate(clock: Pick<Clock, 'now'>): AdmissionGate {
       remember(state, organisation);
       return true;
     },
-    settled: (queue, uid) => void queues.get(queue)?.taken.delete(uid),
-    close(queue) {
+    /** The admission was written, or the write failed. */
+    settled: (queue: string, uid: string) => void queues.get(queue)?.taken.delete(uid),
+    /** Closes the gate of a queue until `open`. */
+    close(queue: string): Pick<QueueState, 'taken' | 'lastAdmissions'> {
       const state = queues.get(queue);
       if (state === undefined) return { taken: new Map(), lastAdmissions: new Map() };
       state.places = null;
       return { taken: new Map(state.taken), lastAdmissions: new Map(state.lastAdmissions) };
     },
-    open(queue, places) {
+    open(queue: string, places: Places): void {
       const state = queues.get(queue) ?? { taken: new Map(), lastAdmissions: new Map(), places };
       state.places = places;
       queues.set(queue, state);
     },
-    admitted(queue, organisation) {
+    /** The queue's plan has admitted a scan of this organisation. */
+    admitted(queue: string, organisation: string): void {
       const state = queues.get(queue);
       if (state !== undefined) remember(state, organisation);
     },
-    forget(queue) {
+    /** The queue does not exist any more, and no scan names it. */
+    forget(queue: string): void {
       if (queues.get(queue)?.taken.size === 0) queues.delete(queue);
     },
   };

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { contextOf } from '../../test/support/operator-context.ts';
 import { SCAN_ID_ANNOTATION, type AccessibilityScan, type BuiltInQueue } from '../../core/protocol/custom-resources.ts';
 import { ago, condition, NOW, scanWith, secondsAgo } from '../../test/support/scan-samples.ts';
 import type { ControllerDefinition } from '../runtime/manager.ts';
@@ -15,13 +16,16 @@ function stateAt(at: Date, scans: readonly AccessibilityScan[]) {
   };
   const onChange = () => () => undefined;
   const queue = () => ({ apiVersion: '', kind: '', metadata: { name: '' }, spec: { paused: shared.paused } });
-  addStateController(manager, {
-    scanClient: { list: () => [...shared.scans], onChange },
-    queueClient: { namespace: 'curbcut', get: queue, onChange, pausedBefore: () => Promise.resolve(false) },
-    queueStates: { write: async (state) => void actions.push({ do: 'mirror', state }) },
-    metrics: { live: (live) => void actions.push({ do: 'measure', live }) },
-    clock: { now: () => shared.now },
-  });
+  addStateController(
+    contextOf({
+      manager,
+      scanClient: { list: () => [...shared.scans], onChange },
+      queueClient: { namespace: 'curbcut', get: queue, onChange, pausedBefore: () => Promise.resolve(false) },
+      stores: { queueStates: { write: async (state) => void actions.push({ do: 'mirror', state }) } },
+      metrics: { live: (live) => void actions.push({ do: 'measure', live }) },
+      clock: { now: () => shared.now },
+    }),
+  );
   return async (more: Partial<typeof shared> = {}, name: BuiltInQueue = 'default') => {
     Object.assign(shared, more);
     actions = [];

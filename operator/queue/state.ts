@@ -13,30 +13,20 @@ import {
   type AccessibilityScan,
   type BuiltInQueue,
 } from '../../core/protocol/custom-resources.ts';
-import { dueIn, type Clock } from '../../platform/clock.ts';
-import type { QueueState, QueueStates } from '../../stores/submissions/queue-state.ts';
-import type { OperatorMetrics } from '../metrics.ts';
+import { dueIn } from '../../platform/clock.ts';
+import type { QueueState } from '../../stores/submissions/queue-state.ts';
+import type { OperatorContext } from '../context.ts';
 import { fromKey, toKey } from '../runtime/cache.ts';
-import { watch, type Manager } from '../runtime/manager.ts';
-import { isAdmitted, type ScanClient } from '../scan/kube-types.ts';
-import type { QueueClient } from './queue-client.ts';
+import { watch } from '../runtime/manager.ts';
+import { isAdmitted } from '../scan/kube-types.ts';
 import { isLive, organisationOf, scansInReach } from './waiting.ts';
-
-export interface StateControllerDeps {
-  scanClient: Pick<ScanClient, 'list' | 'onChange'>;
-  queueClient: Pick<QueueClient, 'namespace' | 'get' | 'onChange' | 'pausedBefore'>;
-  queueStates: Pick<QueueStates, 'write'>;
-  metrics: Pick<OperatorMetrics, 'live'>;
-  clock: Pick<Clock, 'now'>;
-}
 
 /** The API rejects a state that is older than a few of these intervals, in milliseconds. */
 const EVERY_MS = 10_000;
 /** The minimum time between two counts of the live scans, however many scans come and go. */
 const COUNT_EVERY_MS = 1_000;
 
-export function addStateController(manager: Pick<Manager, 'add' | 'lanes'>, deps: StateControllerDeps): void {
-  const { scanClient, queueClient, queueStates, metrics, clock } = deps;
+export function addStateController({ manager, scanClient, queueClient, stores, metrics, clock }: OperatorContext): void {
   const { namespace } = queueClient;
   const keyOf = (name: BuiltInQueue) => toKey(namespace, name);
   const keys = BUILT_IN_QUEUES.map(keyOf);
@@ -58,7 +48,7 @@ export function addStateController(manager: Pick<Manager, 'add' | 'lanes'>, deps
         return () => undefined;
       },
       // Most changes of a scan do not change whether it is live.
-      watch<AccessibilityScan>(scanClient, ({ type, object, previous }) =>
+      watch(scanClient, ({ type, object, previous }) =>
         type !== 'modified' || previous === undefined || countsAsLive(object, namespace) !== countsAsLive(previous, namespace)
           ? [keyOf(stateOf(object))]
           : [],
@@ -78,7 +68,7 @@ export function addStateController(manager: Pick<Manager, 'add' | 'lanes'>, deps
       const live = scans.filter((scan) => countsAsLive(scan, namespace) && stateOf(scan) === name).length;
       const state = { paused, live };
       if (!isDeepStrictEqual(state, last?.state) || dueIn(last?.at ?? null, EVERY_MS, now) <= 0) {
-        await queueStates.write(state, name);
+        await stores.queueStates.write(state, name);
         mirrored.set(name, { state, at: now });
       }
       if (name === DEFAULT_QUEUE) metrics.live(live);

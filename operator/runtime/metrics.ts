@@ -1,4 +1,4 @@
-/** The metrics of the runtime. The operator connects them to Prometheus; tests count calls. */
+/** The metrics of the runtime. */
 import type { MetricFactory } from '../../stores/process-metrics.ts';
 import { DROP_REASONS, type DropReason } from './events.ts';
 
@@ -7,27 +7,14 @@ export type ReconcileResult = 'success' | 'requeue' | 'conflict' | 'error' | 'ab
 /** `closed`: the server ended the watch, which is normal. `expired`: a 410. `idle`: no data on the connection. */
 export type WatchRestart = 'closed' | 'expired' | 'idle' | 'error';
 
-export interface RuntimeMetrics {
-  reconciled(controller: string, result: ReconcileResult, seconds: number): void;
-  /** The number of keys that wait for a worker. */
-  queueDepth(queue: string, depth: number): void;
-  /** The time that a key waited until a worker took it. */
-  queueWaited(queue: string, seconds: number): void;
-  watchRestarted(resource: string, reason: WatchRestart): void;
-  listed(resource: string, seconds: number): void;
-  /** Whether the objects of a watched namespace can be listed. An empty namespace stands for all namespaces. */
-  namespaceReadable(namespace: string, readable: boolean): void;
-  /** Called for each Kubernetes Event that was not recorded. */
-  eventDropped(reason: DropReason): void;
-  leading(lease: string, leads: boolean): void;
-}
+export type RuntimeMetrics = Omit<ReturnType<typeof createRuntimeMetrics>, 'stoppedLeading'>;
 
 /** Typed so that the compiler names a value that is missing. */
 const WATCH_RESTARTS: Readonly<Record<WatchRestart, true>> = { closed: true, expired: true, idle: true, error: true };
 /** For durations of requests and reconciles, in seconds. */
 export const SHORT_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 
-export function createRuntimeMetrics({ counter, gauge, histogram }: MetricFactory): RuntimeMetrics & { stoppedLeading(): void } {
+export function createRuntimeMetrics({ counter, gauge, histogram }: MetricFactory) {
   const reconciles = histogram('reconcile_duration_seconds', 'Time per reconcile, by controller and result.', SHORT_SECONDS, {
     controller: [],
     result: [],
@@ -46,18 +33,19 @@ export function createRuntimeMetrics({ counter, gauge, histogram }: MetricFactor
   });
   const leads = gauge('leader', '1 if this replica holds the lease, else 0.', { lease: [] });
   return {
-    reconciled: (controller, result, seconds) => reconciles.observe({ controller, result }, seconds),
-    queueDepth: (queue, value) => depth.set({ queue }, value),
-    queueWaited: (queue, seconds) => waited.observe({ queue }, seconds),
-    watchRestarted: (resource, reason) => watches.inc({ resource, reason }),
-    listed(resource, seconds) {
+    reconciled: (controller: string, result: ReconcileResult, seconds: number): void => reconciles.observe({ controller, result }, seconds),
+    queueDepth: (queue: string, value: number): void => depth.set({ queue }, value),
+    queueWaited: (queue: string, seconds: number): void => waited.observe({ queue }, seconds),
+    watchRestarted: (resource: string, reason: WatchRestart): void => watches.inc({ resource, reason }),
+    listed(resource: string, seconds: number): void {
       lists.observe({ resource }, seconds);
       // A resource is listed before it is watched.
       for (const reason of Object.keys(WATCH_RESTARTS)) watches.inc({ resource, reason }, 0);
     },
-    namespaceReadable: (namespace, value) => readable.set({ watched_namespace: namespace || '*' }, value ? 1 : 0),
-    eventDropped: (reason) => dropped.inc({ reason }),
-    leading: (lease, value) => leads.set({ lease }, value ? 1 : 0),
+    /** An empty namespace stands for all namespaces. */
+    namespaceReadable: (namespace: string, value: boolean): void => readable.set({ watched_namespace: namespace || '*' }, value ? 1 : 0),
+    eventDropped: (reason: DropReason): void => dropped.inc({ reason }),
+    leading: (lease: string, value: boolean): void => leads.set({ lease }, value ? 1 : 0),
     stoppedLeading() {
       depth.reset();
       readable.reset();

@@ -132,3 +132,18 @@ export function createLanes({ clock, logger, metrics }: { clock: Clock; logger: 
     },
   };
 }
+
+/** Remembers which namespaces of an optional kind were listed. */
+export function trackLists(namespaces: readonly string[]) {
+  const [listed, failing] = [new Set<string>(), new Set<string>()];
+  return {
+    onListed(error: unknown, _failures: number, namespace: string): void {
+      if (error === null) listed.add(namespace);
+      failing[error === null ? 'delete' : 'add'](namespace);
+    },
+    /** Whether an object that the cache does not hold does not exist; or nothing says so, because the namespace is not watched any more. */
+    isListed: (namespace: string): boolean =>
+      namespaces.length === 0 ? listed.has('') : listed.has(namespace) || !namespaces.includes(namespace),
+    isFailing: (): boolean => failing.size > 0,
+  };
+}

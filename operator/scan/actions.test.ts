@@ -1,46 +1,52 @@
 import { expect } from 'chai';
-import { NO_TRACER } from '../../platform/tracing.ts';
+import { contextOf } from '../../test/support/operator-context.ts';
+import { scanRow } from '../../test/support/scan-rows.ts';
+import { createStates } from '../runtime/controller.ts';
 import { NOW, ago, condition, factsOf, jobWith, launched, scanWith, secondsAgo } from '../../test/support/scan-samples.ts';
-import { createActions, type ActionDeps } from './actions.ts';
-import { ReservationLate } from './launch/preflight.ts';
-import { type Action, createReconcileStates, type Facts } from './policy/facts.ts';
-import { RUN_AGAIN, targetRefused } from './policy/condition-reasons.ts';
+import { execute } from './actions.ts';
+import { type Action, type Facts, newReconcileState } from './policy/facts.ts';
+import { RUN_AGAIN } from './policy/condition-reasons.ts';
+import type { Organisation } from '../../core/organisation.ts';
+import type { Reservation } from '../../stores/credits/credits.ts';
 import type { StatusPatch } from './policy/status.ts';
-import { createScanTraces } from './traces.ts';
 
 describe('the actions of a scan', () => {
   const scan = scanWith(launched({ conditions: [condition('Admitted', 'True', 'Admitted')] }));
   const uid = scan.metadata.uid!;
+  const LATE = 'The reservation of credits was too late for MongoDB. If this lasts, the clocks of the operator and MongoDB differ.';
 
   /** Runs an action during which the deletion of the scan arrives. @returns the state that is left */
   async function runWhileDeleted(action: Action) {
-    const states = createReconcileStates();
+    const states = createStates(newReconcileState);
     const facts: Facts = { ...factsOf({ scan, job: jobWith() }), state: states.of(uid) };
     const write = async () => {
       states.forget(uid);
       return scan;
     };
-    const runActions = createActions({
-      scanClient: { get: () => scan, remove: write, patchStatus: write },
-      jobs: { remove: write },
-      reports: { removeAll: async () => undefined },
-      async launch() {
-        await write();
-        return { ok: true, job: jobWith() };
-      },
-      mirror: { change: write },
-      preflight: {
-        async vet() {
+    const row = scanRow({ id: facts.scanId, organisation: 'acme', resource: { namespace: 'team', name: 'a' } });
+    const context = contextOf({
+      scanClient: { get: () => scan, remove: async () => void (await write()), patchStatus: write },
+      jobs: { remove: async () => void (await write()) },
+      children: {
+        async createJob() {
           await write();
-          return { ok: false, unresolved: targetRefused('It waits.') };
+          return jobWith();
         },
       },
-      startTask: () => undefined,
-      recorder: { event: () => undefined },
-      retries: 2,
-      traces: createScanTraces(NO_TRACER),
-    } as unknown as ActionDeps);
-    await runActions([action], facts, new AbortController().signal);
+      reports: { removeAll: async () => undefined },
+      stores: {
+        scans: {
+          async find() {
+            await write();
+            return row;
+          },
+          mirror: async () => (await write(), { row, changed: false }),
+        },
+        organisations: { find: async () => ({ blocked: false }) as Organisation },
+      },
+      resolver: { resolve: async () => ({ ok: false, reason: 'unavailable' }) },
+    });
+    await execute(context, action, { facts, scan, signal: new AbortController().signal });
     return states.find(uid);
   }
 
@@ -60,31 +66,36 @@ describe('the actions of a scan', () => {
 
   it('count failed reservations as failed launches, and state the pages of a reservation that succeeds', async () => {
     const written: StatusPatch[] = [];
-    const state = createReconcileStates().of(uid);
-    const answers: (object | Error)[] = [
-      new ReservationLate('The reservation was too late.'),
+    const state = createStates(newReconcileState).of(uid);
+    const row = scanRow({ organisation: 'acme', pagesRequested: 5 });
+    const answers: (Reservation | Error)[] = [
+      { ok: false, reason: 'deadline_passed' },
       new Error('connection to 10.0.0.7 closed'),
-      { ok: true, row: { pagesRequested: 5, pagesReserved: 5 } },
+      { ok: true, reserved: 5, balance: 0 },
     ];
-    const runActions = createActions({
+    const context = contextOf({
       scanClient: {
-        get: () => scan,
-        async patchStatus(_: unknown, status: StatusPatch) {
+        async patchStatus(_, status) {
           written.push(status);
           return scan;
         },
       },
-      preflight: {
-        async reserve() {
-          const answer = answers.shift()!;
-          if (answer instanceof Error) throw answer;
-          return answer;
+      stores: {
+        scans: { find: async () => row, mirror: async (_, change) => ({ row: { ...row, ...change }, changed: true }) },
+        organisations: { find: async () => ({ blocked: false }) as Organisation },
+        credits: {
+          async reserve() {
+            const answer = answers.shift()!;
+            if (answer instanceof Error) throw answer;
+            return answer;
+          },
         },
       },
-    } as unknown as ActionDeps);
-    const reserve = () => runActions([{ do: 'reserve' }], { ...factsOf({ scan }), state }, new AbortController().signal);
+    });
+    const facts: Facts = { ...factsOf({ scan }), state };
+    const reserve = () => execute(context, { do: 'reserve' }, { facts, scan, signal: new AbortController().signal });
     await reserve().catch(() => undefined);
-    expect(state.launchFailure).to.deep.equal({ count: 1, message: 'The reservation was too late.' });
+    expect(state.launchFailure).to.deep.equal({ count: 1, message: LATE });
     await reserve().catch(() => undefined);
     expect(state.launchFailure).to.deep.include({ count: 2 });
     expect(state.launchFailure!.message, 'no internals').to.match(/^a service that the operator needs does not answer/);
@@ -95,24 +106,23 @@ describe('the actions of a scan', () => {
   it('end a scan for its name servers only if none has answered for two minutes since the first failure', async () => {
     const old = scanWith(undefined, { metadata: { creationTimestamp: ago(86_400) } });
     const written: StatusPatch[] = [];
-    const refused = targetRefused('example.com cannot be resolved.');
-    const state = createReconcileStates().of(uid);
-    const runActions = createActions({
+    const state = createStates(newReconcileState).of(uid);
+    const row = scanRow({ organisation: 'acme' });
+    const context = contextOf({
       scanClient: {
         get: () => old,
-        async patchStatus(_: unknown, status: StatusPatch) {
+        async patchStatus(_, status) {
           written.push(status);
           return old;
         },
       },
-      preflight: { vet: async () => ({ ok: false, unresolved: refused }) },
-      recorder: { event: () => undefined },
-      traces: createScanTraces(NO_TRACER),
-      onEnd: () => undefined,
-    } as unknown as ActionDeps);
+      stores: { scans: { find: async () => row }, organisations: { find: async () => ({ blocked: false }) as Organisation } },
+      metrics: { ended: () => undefined },
+      resolver: { resolve: async () => ({ ok: false, reason: 'unavailable' }) },
+    });
     const vetAt = async (seconds: number) => {
       const facts: Facts = { ...factsOf({ scan: old, now: secondsAgo(-seconds) }), state };
-      await runActions([{ do: 'vet', resolveMs: 120_000 }], facts, new AbortController().signal);
+      await execute(context, { do: 'vet', resolveMs: 120_000 }, { facts, scan: old, signal: new AbortController().signal });
       const { phase = 'waits', conditions } = written.at(-1)!;
       return `${phase}: ${conditions?.find(({ type }) => type === 'Admitted')?.reason}`;
     };
@@ -122,14 +132,11 @@ describe('the actions of a scan', () => {
   });
 
   it('write their state where the next plan reads it', async () => {
-    const states = createReconcileStates();
+    const states = createStates(newReconcileState);
     const facts: Facts = { ...factsOf({ scan, job: jobWith() }), state: states.of(uid), now: NOW };
-    const runActions = createActions({
-      scanClient: { get: () => scan },
-      mirror: { change: async () => null },
-    } as unknown as ActionDeps);
-    const { signal } = new AbortController();
-    await runActions([{ do: 'mirror', phase: 'scanning', pages: { scanned: 1, failed: 0, total: 1 } }], facts, signal);
+    const context = contextOf({ stores: { scans: { mirror: async () => null } } });
+    const action: Action = { do: 'mirror', phase: 'scanning', pages: { scanned: 1, failed: 0, total: 1 } };
+    await execute(context, action, { facts, scan, signal: new AbortController().signal });
     expect(states.find(uid)).to.deep.include({
       mirroredAt: NOW,
       mirrored: { phase: 'scanning', pages: { scanned: 1, failed: 0, total: 1 } },

@@ -1,20 +1,18 @@
-/** Executes the actions of a plan in order. Each action is idempotent, because the operator may crash at any point. */
+/** Executes one action of a scan's plan. Each action is idempotent, because the operator may crash at any point. */
 import { type AccessibilityScan, queueOf, SETTLE_FINALIZER } from '../../core/protocol/custom-resources.ts';
 import { type PodIdentity, uploadSlotOf } from '../../core/protocol/pod-messages.ts';
-import { incomingPrefix, type Reports } from '../../stores/reports.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
-import type { Recorder } from '../runtime/events.ts';
+import { incomingPrefix } from '../../stores/reports.ts';
+import type { OperatorContext } from '../context.ts';
 import { conditionOf } from '../runtime/conditions.ts';
-import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
-import type { AdmissionGate } from '../queue/places.ts';
-import type { Logger } from '../../platform/logger.ts';
-import type { Job, ScanClient } from './kube-types.ts';
-import { ChildRefused, type Children } from './launch/children.ts';
-import { type ChooseBaseline, type Preflight, ReservationLate } from './launch/preflight.ts';
-import type { Launcher } from './launch/launch.ts';
-import { type Mirror, startOf } from './mirror.ts';
+import { ObjectGone } from '../runtime/resource-client.ts';
+import type { Job } from './kube-types.ts';
+import { ChildRefused } from './launch/children.ts';
+import { launch } from './launch/launch.ts';
+import { chooseBaseline, claim, ReservationLate, reserve, vet } from './launch/preflight.ts';
+import { changeRow, finishRow, startOf } from './mirror.ts';
 import { type EndReason, NAME_SERVERS_UNAVAILABLE, STORE_UNAVAILABLE } from './policy/condition-reasons.ts';
-import type { Action, Facts, ReconcileState, ResultTask } from './policy/facts.ts';
+import type { Action, Facts, ReconcileState } from './policy/facts.ts';
 import { RETRIES_MAX, uploadSlots } from './policy/pods.ts';
 import { attemptsSoFar } from './policy/progress.ts';
 import {
@@ -30,150 +28,151 @@ import {
   waitingStatus,
   withStatus,
 } from './policy/status.ts';
-import type { ScanTraces } from './traces.ts';
-export interface ActionDeps extends Pick<StopDeps, 'logger'> {
-  scanClient: ScanClient;
-  jobs: Pick<ResourceClient<Job>, 'remove'>;
-  children: Pick<Children, 'failLostPod'> & StopDeps['children'];
-  preflight: Preflight;
-  gate: Pick<AdmissionGate, 'take' | 'settled'>;
-  chooseBaseline: ChooseBaseline;
-  launch: Launcher;
-  /** Starts work on the results of a scan that has none in progress. */
-  startTask: (scan: AccessibilityScan, state: ReconcileState, task: ResultTask) => void;
-  mirror: Mirror;
-  reports: Pick<Reports, 'removeAll'> & StopDeps['reports'];
-  recorder: Recorder;
-  /** The number of retries after crashes. */
-  retries: number;
-  traces: ScanTraces;
-  /** Called at least once for each scan that ends. */
-  onEnd: (phase: string, reason: string, seconds: number, passed: boolean | null) => void;
-  /** Called each time a scan goes back into its queue. */
-  onRequeue: () => void;
-}
+import { traced, traceEnd } from './traces.ts';
 
 /** The uid in the status of a replaced Job that was gone before. */
 const GONE = 'gone';
 
-export type RunActions = (actions: readonly Action[], facts: Facts, signal: AbortSignal) => Promise<void>;
-
-/** The input of an action. `scan` includes the writes of the previous actions. */
-interface Step {
+/** The input of an action. */
+export interface Step {
   facts: Facts;
-  /** That of the facts. Not read again by uid, because it is forgotten when the scan's deletion arrives during a write. */
-  state: ReconcileState;
+  /** With the writes of the previous actions. */
   scan: AccessibilityScan;
   signal: AbortSignal;
 }
 
-/** Executes one action. @returns the scan after the action's writes */
-type Handlers = { [Name in Action['do']]: (action: Extract<Action, { do: Name }>, step: Step) => Promise<AccessibilityScan> };
-
-export function createActions(deps: ActionDeps): RunActions {
-  const handlers: Handlers = { ...lifecycleHandlers(deps), ...runHandlers(deps), ...endHandlers(deps) };
-  const execute = <Name extends Action['do']>(action: Extract<Action, { do: Name }>, step: Step) => handlers[action.do](action, step);
-
-  return async (actions, facts, signal) => {
-    let { scan } = facts;
-    for (const action of actions) {
-      signal.throwIfAborted();
-      // A new plan settles it. Nothing is admitted or launched any more.
-      if (isLeaving(deps.scanClient, facts.scan)) return;
-      scan = await execute(action, { facts, state: facts.state, scan, signal });
+/** @returns the scan after the action's writes */
+export async function execute(context: OperatorContext, action: Action, step: Step): Promise<AccessibilityScan> {
+  const { scanClient, recorder, settings } = context;
+  const { facts, scan, signal } = step;
+  const { scanId, job, now } = facts;
+  // Not read again by uid, because it is forgotten when the scan's deletion arrives during a write.
+  const state: ReconcileState = facts.state;
+  const patchStatus = (status: StatusPatch) => scanClient.patchStatus(scan, status, signal);
+  switch (action.do) {
+    case 'claim':
+      return scanClient.patchMetadata(scan, await claim(context, scan, scanId), signal);
+    case 'vet':
+      return queueVetted(context, action.resolveMs, step);
+    case 'reserve': {
+      const reserved = await countingFailures(state, reserve(context, scanId));
+      if (!reserved.ok) return writeEnd(context, reserved.end, step);
+      const { pagesRequested, pagesReserved } = reserved.row;
+      return patchStatus({ pages: { requested: pagesRequested, reserved: pagesReserved, scanned: 0, failed: 0 } });
     }
-  };
+    case 'chooseBaseline':
+      return patchStatus({ baseline: await countingFailures(state, chooseBaseline(context, scanId, scan.spec.baseline!)) });
+    case 'launch': {
+      const launched = await countingFailures(state, launch(context, scan, scanId, now, signal));
+      if (!launched.ok) return writeEnd(context, launched.end, step);
+      Object.assign(state, { launched: true, statusAt: now });
+      recorder.event(scan, 'Normal', 'Launched', `Created Job ${launched.job.metadata.name}.`);
+      return scan;
+    }
+    case 'requeue': {
+      const written = await patchStatus(action.status);
+      state.launchFailure = null;
+      recorder.event(scan, 'Warning', action.why.reason, action.why.message);
+      context.metrics.requeued();
+      return written;
+    }
+    case 'observe': {
+      const written = await patchStatus(action.status);
+      state.statusAt = now;
+      // The response to the creation of the Job was lost.
+      if (scan.status?.jobName === undefined && !state.launched)
+        recorder.event(scan, 'Normal', 'Launched', `Created Job ${written.status?.jobName}.`);
+      return written;
+    }
+    case 'observeGeneration':
+      return patchStatus(observedStatus(scan, now));
+    case 'mirror': {
+      const { phase, pages } = action;
+      await changeRow(context, scanId, { phase, pages, ...startOf(scan) });
+      Object.assign(state, { mirrored: { phase, pages }, mirroredAt: now });
+      return scan;
+    }
+    case 'search':
+      state.task = { do: 'search', job, slots: slotsOf(job, settings.scanner.retries) };
+      return scan;
+    case 'ingest': {
+      const { stored, slot = uploadSlotOf(slotsOf(job, settings.scanner.retries), stored)! } = action.result;
+      state.task = { do: 'verify', stored, slot };
+      return scan;
+    }
+    case 'reportOutage':
+      recorder.event(scan, 'Warning', STORE_UNAVAILABLE, 'The object store is unavailable; waiting to read the results.');
+      return patchStatus(outageStatus(scan, job?.metadata.name, now));
+    case 'complete':
+      return complete(context, action.result, step);
+    case 'replaceJob': {
+      // The next Job has the same upload slots, and a search would find these results again.
+      if (state.refused.size > 0) await context.reports.removeAll(incomingPrefix(scanId));
+      const written = await patchStatus(replacedStatus(scan, job?.metadata.uid ?? GONE, action.why, now));
+      Object.assign(state, { launched: false, search: null, noPodSince: null, refused: new Map() });
+      recorder.event(scan, 'Warning', action.why.reason, action.why.message);
+      return written;
+    }
+    case 'failLostPod':
+      await context.children.failLostPod(action.pod, now, signal);
+      return scan;
+    case 'markCanceling':
+      return patchStatus({ ...cancelingStatus(scan, now), ...workSoFar(step) });
+    case 'stopPods':
+      await stopPods(context, facts, signal);
+      state.podsStopped = true;
+      return scan;
+    case 'end':
+      return writeEnd(context, action.end, step);
+    case 'removeJob':
+      await context.jobs.remove(job!, signal);
+      return scan;
+    case 'finish': {
+      const { end } = action;
+      const ended = end === undefined ? scan : withStatus(scan, { ...endedStatus(scan, end, now), ...workSoFar(step) });
+      await traced(context.tracer, 'settle', scan, scanId, () => finishRow(context, ended, scanId));
+      if (end !== undefined) reportEnd(context, ended, scanId, end.reason);
+      return scan;
+    }
+    case 'release':
+      return release(context, step);
+    case 'expire':
+      await scanClient.remove(scan, signal);
+      return scan;
+  }
 }
 
 /** Returns whether the scan was deleted after its facts were gathered. */
-function isLeaving(scanClient: ActionDeps['scanClient'], { metadata }: AccessibilityScan): boolean {
+export function isLeaving({ scanClient }: OperatorContext, { metadata }: AccessibilityScan): boolean {
   const newest = scanClient.get(metadata.namespace!, metadata.name);
   return metadata.deletionTimestamp === undefined && newest?.metadata.deletionTimestamp !== undefined;
 }
 
-/** The attempts and the Job name, which may not be in the status yet when a scan ends. */
-function workSoFar({ facts: { job, pods }, scan }: Pick<Step, 'facts' | 'scan'>): StatusPatch {
-  return { ...attemptsSoFar(scan.status, pods), ...(job !== null && { jobName: job.metadata.name }) };
-}
-
-async function writeEnd(deps: ActionDeps, end: EndReason, step: Step): Promise<AccessibilityScan> {
+/** Vets a scan and puts it into its queue, with a place if one is free. It keeps having no phase while no name server answers. */
+async function queueVetted(context: OperatorContext, resolveMs: number, step: Step): Promise<AccessibilityScan> {
+  const { scanClient, gate } = context;
   const { facts, scan, signal } = step;
-  const written = await deps.scanClient.patchStatus(scan, { ...endedStatus(scan, end, facts.now), ...workSoFar(step) }, signal);
-  deps.recorder.event(scan, end.phase === 'failed' ? 'Warning' : 'Normal', end.reason, end.message);
-  reportEnd(deps, written, facts.scanId, end.reason);
-  return written;
-}
-
-function reportEnd(deps: ActionDeps, scan: AccessibilityScan, scanId: string, reason: string): void {
-  const { phase = 'failed', completionTime, passed = null } = scan.status ?? {};
-  const took = Date.parse(completionTime ?? '') - Date.parse(scan.metadata.creationTimestamp ?? '');
-  deps.traces.ended(scan, scanId, reason);
-  deps.onEnd(phase, reason, Math.max(0, took / 1000), passed);
-}
-
-/** Handlers for a scan before its Job runs. */
-function lifecycleHandlers(deps: ActionDeps) {
-  const { scanClient, preflight, gate, recorder } = deps;
-  /** The scan keeps having no phase, so that it is vetted again. */
-  const holdBack = async ({ facts, scan, signal }: Step): Promise<AccessibilityScan> => {
+  const { now } = facts;
+  const state: ReconcileState = facts.state;
+  const vetted = await vet(context, scan, facts.scanId);
+  const since = state.unresolved?.since ?? now;
+  state.unresolved = 'unresolved' in vetted ? { since, at: now } : null;
+  if ('end' in vetted) return writeEnd(context, vetted.end, step);
+  if ('unresolved' in vetted) {
+    if (now.getTime() - since.getTime() >= resolveMs) return writeEnd(context, vetted.unresolved, step);
     const isStated = conditionOf(scan.status?.conditions, 'Admitted')?.reason === NAME_SERVERS_UNAVAILABLE.reason;
-    return isStated ? scan : scanClient.patchStatus(scan, waitingStatus(scan, NAME_SERVERS_UNAVAILABLE, facts.now), signal);
-  };
-  return {
-    async claim(_, { facts, scan, signal }) {
-      return scanClient.patchMetadata(scan, await preflight.claim(scan, facts.scanId), signal);
-    },
-    async vet({ resolveMs }, step) {
-      const { facts, state, scan, signal } = step;
-      const vetted = await preflight.vet(scan, facts.scanId);
-      const since = state.unresolved?.since ?? facts.now;
-      state.unresolved = 'unresolved' in vetted ? { since, at: facts.now } : null;
-      if ('end' in vetted) return writeEnd(deps, vetted.end, step);
-      if ('unresolved' in vetted)
-        return facts.now.getTime() - since.getTime() < resolveMs ? holdBack(step) : writeEnd(deps, vetted.unresolved, step);
-      if (isLeaving(scanClient, scan)) return scan;
-      const { organisation, pagesRequested: requested, pagesReserved: reserved } = vetted.row;
-      const uid = scan.metadata.uid!;
-      const queue = queueOf(scan);
-      const admitted = gate.take(queue, { uid, namespace: scan.metadata.namespace!, organisation });
-      try {
-        return await scanClient.patchStatus(
-          scan,
-          vettedStatus(scan, { organisation, pages: { requested, reserved } }, admitted, facts.now),
-          signal,
-        );
-      } finally {
-        gate.settled(queue, uid);
-      }
-    },
-    async reserve(_, step) {
-      const { facts, state, scan, signal } = step;
-      const reserved = await countingFailures(state, preflight.reserve(facts.scanId));
-      if (!reserved.ok) return writeEnd(deps, reserved.end, step);
-      const { pagesRequested: requested, pagesReserved } = reserved.row;
-      return scanClient.patchStatus(scan, { pages: { requested, reserved: pagesReserved, scanned: 0, failed: 0 } }, signal);
-    },
-    async chooseBaseline(_, { facts, state, scan, signal }) {
-      const baseline = await countingFailures(state, deps.chooseBaseline(facts.scanId, scan.spec.baseline!));
-      return scanClient.patchStatus(scan, { baseline }, signal);
-    },
-    async launch(_, step) {
-      const { facts, state, scan, signal } = step;
-      const launched = await countingFailures(state, deps.launch(scan, facts.scanId, facts.now, signal));
-      if (!launched.ok) return writeEnd(deps, launched.end, step);
-      const { name } = launched.job.metadata;
-      Object.assign(state, { launched: true, statusAt: facts.now });
-      recorder.event(scan, 'Normal', 'Launched', `Created Job ${name}.`);
-      return scan;
-    },
-    async requeue({ why, status }, { state, scan, signal }) {
-      const written = await scanClient.patchStatus(scan, status, signal);
-      state.launchFailure = null;
-      recorder.event(scan, 'Warning', why.reason, why.message);
-      deps.onRequeue();
-      return written;
-    },
-  } satisfies Partial<Handlers>;
+    return isStated ? scan : scanClient.patchStatus(scan, waitingStatus(scan, NAME_SERVERS_UNAVAILABLE, now), signal);
+  }
+  if (isLeaving(context, scan)) return scan;
+  const { organisation, pagesRequested: requested, pagesReserved: reserved } = vetted.row;
+  const uid = scan.metadata.uid!;
+  const queue = queueOf(scan);
+  const admitted = gate.take(queue, { uid, namespace: scan.metadata.namespace!, organisation });
+  try {
+    return await scanClient.patchStatus(scan, vettedStatus(scan, { organisation, pages: { requested, reserved } }, admitted, now), signal);
+  } finally {
+    gate.settled(queue, uid);
+  }
 }
 
 /** Counts the failures of a launch, after some of which the scan goes back into its queue. */
@@ -192,130 +191,65 @@ function launchProblem(error: unknown): string {
   return isAnswer ? error.message : 'a service that the operator needs does not answer; its log has the error.';
 }
 
-/** Handlers for a running scan. */
-function runHandlers(deps: ActionDeps) {
-  const { scanClient, children, mirror, recorder } = deps;
-  return {
-    async observe(action, { facts, state, scan, signal }) {
-      const written = await scanClient.patchStatus(scan, action.status, signal);
-      state.statusAt = facts.now;
-      // The response to the creation of the Job was lost.
-      if (scan.status?.jobName === undefined && !state.launched)
-        recorder.event(scan, 'Normal', 'Launched', `Created Job ${written.status?.jobName}.`);
-      return written;
-    },
-    observeGeneration: (_, { facts, scan, signal }) => scanClient.patchStatus(scan, observedStatus(scan, facts.now), signal),
-    async mirror(action, { facts, state, scan }) {
-      await mirror.change(facts.scanId, { phase: action.phase, pages: action.pages, ...startOf(scan) });
-      state.mirrored = { phase: action.phase, pages: action.pages };
-      state.mirroredAt = facts.now;
-      return scan;
-    },
-    async search(_, { facts, state, scan }) {
-      deps.startTask(scan, state, { do: 'search', job: facts.job, slots: slotsOf(deps, facts.job) });
-      return scan;
-    },
-    async ingest({ result: { stored, slot } }, { facts, state, scan }) {
-      deps.startTask(scan, state, { do: 'verify', stored, slot: slot ?? uploadSlotOf(slotsOf(deps, facts.job), stored)! });
-      return scan;
-    },
-    async reportOutage(_, { facts, scan, signal }) {
-      recorder.event(scan, 'Warning', STORE_UNAVAILABLE, 'The object store is unavailable; waiting to read the results.');
-      return scanClient.patchStatus(scan, outageStatus(scan, facts.job?.metadata.name, facts.now), signal);
-    },
-    complete: (action, step) => complete(deps, action.result, step),
-    async replaceJob({ why }, { facts, state, scan, signal }) {
-      // The next Job has the same upload slots, and a search would find these results again.
-      if (state.refused.size > 0) await deps.reports.removeAll(incomingPrefix(facts.scanId));
-      const replaced = facts.job?.metadata.uid ?? GONE;
-      const written = await scanClient.patchStatus(scan, replacedStatus(scan, replaced, why, facts.now), signal);
-      Object.assign(state, { launched: false, search: null, noPodSince: null, refused: new Map() });
-      recorder.event(scan, 'Warning', why.reason, why.message);
-      return written;
-    },
-    async failLostPod(action, { facts, scan, signal }) {
-      await children.failLostPod(action.pod, facts.now, signal);
-      return scan;
-    },
-  } satisfies Partial<Handlers>;
-}
-
 /** The upload slots of a scan. Uses the retries of the Job, because the setting may have changed since the launch. */
-function slotsOf(deps: ActionDeps, job: Job | null): PodIdentity[] {
-  return uploadSlots(job === null ? RETRIES_MAX : (job.spec?.backoffLimitPerIndex ?? deps.retries));
+function slotsOf(job: Job | null, retries: number): PodIdentity[] {
+  return uploadSlots(job === null ? RETRIES_MAX : (job.spec?.backoffLimitPerIndex ?? retries));
 }
 
-async function complete(deps: ActionDeps, result: VerifiedResult, step: Step): Promise<AccessibilityScan> {
+/** The attempts and the Job name, which may not be in the status yet when a scan ends. */
+function workSoFar({ facts: { job, pods }, scan }: Step): StatusPatch {
+  return { ...attemptsSoFar(scan.status, pods), ...(job !== null && { jobName: job.metadata.name }) };
+}
+
+async function complete(context: OperatorContext, result: VerifiedResult, step: Step): Promise<AccessibilityScan> {
   const { facts, scan, signal } = step;
   const status = { ...resultStatus(scan, facts.scanId, result, facts.now), ...workSoFar(step) };
-  const written = await deps.scanClient.patchStatus(scan, status, signal);
+  const written = await context.scanClient.patchStatus(scan, status, signal);
   const { score, violations, pages } = result.outcome;
   const reason = result.partial ? 'Canceled' : 'Done';
   const message = `${pages.scanned} of ${pages.total} pages tested, score ${score}, ${violations.total} violations.`;
-  deps.recorder.event(scan, 'Normal', reason, result.partial ? (written.status?.message ?? message) : message);
-  reportEnd(deps, written, facts.scanId, reason);
+  context.recorder.event(scan, 'Normal', reason, result.partial ? (written.status?.message ?? message) : message);
+  reportEnd(context, written, facts.scanId, reason);
   return written;
 }
 
-/** Handlers for the end of a scan and afterwards. */
-function endHandlers(deps: ActionDeps) {
-  const { scanClient, mirror, traces, reports } = deps;
-  return {
-    markCanceling: (_, { facts, scan, signal }) =>
-      scanClient.patchStatus(scan, { ...cancelingStatus(scan, facts.now), ...workSoFar({ facts, scan }) }, signal),
-    async stopPods(_, { facts, state, scan, signal }) {
-      await stopPods(deps, facts, signal);
-      state.podsStopped = true;
-      return scan;
-    },
-    end: (action, step) => writeEnd(deps, action.end, step),
-    async removeJob(_, { facts, scan, signal }) {
-      await deps.jobs.remove(facts.job!, signal);
-      return scan;
-    },
-    async finish({ end }, step) {
-      const { facts, scan } = step;
-      const ended = end === undefined ? scan : withStatus(scan, { ...endedStatus(scan, end, facts.now), ...workSoFar(step) });
-      await traces.during('settle', scan, facts.scanId, () => mirror.finish(ended, facts.scanId));
-      if (end !== undefined) reportEnd(deps, ended, facts.scanId, end.reason);
-      return scan;
-    },
-    async release(_, { facts, state, scan, signal }) {
-      const finalizers = (scan.metadata.finalizers ?? []).filter((name) => name !== SETTLE_FINALIZER);
-      const released = await scanClient.patchMetadata(scan, { finalizers }, signal).catch((error: unknown) => {
-        // Someone else removed the finalizer, and the scan is gone.
-        if (error instanceof ObjectGone) return scan;
-        throw error;
-      });
-      // Only now, because an operator that restarts before the end is written verifies the uploads again. If the removal fails,
-      // the uploads stay until the scan's reports expire. A scan without a Job may have claimed a foreign ID.
-      if (facts.job !== null || state.launched || scan.status?.jobName !== undefined || scan.status?.replacedJob !== undefined)
-        void reports.removeAll(incomingPrefix(facts.scanId)).catch(() => undefined);
-      return released;
-    },
-    async expire(_, { scan, signal }) {
-      await scanClient.remove(scan, signal);
-      return scan;
-    },
-  } satisfies Partial<Handlers>;
+async function writeEnd(context: OperatorContext, end: EndReason, step: Step): Promise<AccessibilityScan> {
+  const { facts, scan, signal } = step;
+  const written = await context.scanClient.patchStatus(scan, { ...endedStatus(scan, end, facts.now), ...workSoFar(step) }, signal);
+  context.recorder.event(scan, end.phase === 'failed' ? 'Warning' : 'Normal', end.reason, end.message);
+  reportEnd(context, written, facts.scanId, end.reason);
+  return written;
 }
 
-/** Stops the pods of a canceled scan, so that they store the pages that they have tested. Idempotent. */
-interface StopDeps {
-  children: Pick<Children, 'suspendJob'>;
-  reports: Pick<Reports, 'markCanceled'>;
-  logger: Logger;
+/** At least once for each scan that ends. */
+function reportEnd({ tracer, metrics }: OperatorContext, scan: AccessibilityScan, scanId: string, reason: string): void {
+  const { phase = 'failed', completionTime, passed = null } = scan.status ?? {};
+  const took = Date.parse(completionTime ?? '') - Date.parse(scan.metadata.creationTimestamp ?? '');
+  traceEnd(tracer, scan, scanId, reason);
+  metrics.ended(phase, reason, Math.max(0, took / 1000), passed);
 }
 
-async function stopPods(
-  { children, reports, logger }: StopDeps,
-  { scanId, job }: Pick<Facts, 'scanId' | 'job'>,
-  signal: AbortSignal,
-): Promise<void> {
+/** Stops the pods of a canceled scan, so that they store the pages that they have tested. */
+async function stopPods({ reports, children, logger }: OperatorContext, { scanId, job }: Facts, signal: AbortSignal): Promise<void> {
   // Without the mark, the pod takes its end for an eviction, and stores nothing. It must stop testing all the same.
   await reports.markCanceled(scanId, signal).catch((err: unknown) => {
     signal.throwIfAborted();
     logger.warn({ scan: scanId, err }, 'cancellation not marked; there will be no report');
   });
   await children.suspendJob(job!, signal);
+}
+
+/** Removes the finalizer. */
+async function release({ scanClient, reports }: OperatorContext, { facts, scan, signal }: Step): Promise<AccessibilityScan> {
+  const finalizers = (scan.metadata.finalizers ?? []).filter((name) => name !== SETTLE_FINALIZER);
+  const released = await scanClient.patchMetadata(scan, { finalizers }, signal).catch((error: unknown) => {
+    // Someone else removed the finalizer, and the scan is gone.
+    if (error instanceof ObjectGone) return scan;
+    throw error;
+  });
+  // Only now, because an operator that restarts before the end is written verifies the uploads again. If the removal fails,
+  // the uploads stay until the scan's reports expire. A scan without a Job may have claimed a foreign ID.
+  if (facts.job !== null || facts.state.launched || scan.status?.jobName !== undefined || scan.status?.replacedJob !== undefined)
+    void reports.removeAll(incomingPrefix(facts.scanId)).catch(() => undefined);
+  return released;
 }

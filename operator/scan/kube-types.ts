@@ -9,6 +9,7 @@ import {
   type ObjectMeta,
   queueOf,
   QUEUES_PLURAL,
+  SCAN_ID_LABEL,
   scanIdOf,
   SCANS_PLURAL,
   SCHEDULES_PLURAL,
@@ -17,6 +18,7 @@ import {
 import { conditionOf } from '../runtime/conditions.ts';
 import { POD_IDENTITY_ANNOTATIONS } from '../../core/protocol/pod-messages.ts';
 import type { ResourceType, Wire } from '../../platform/kubernetes/kubernetes.ts';
+import type { Cache } from '../runtime/cache.ts';
 import type { Manager } from '../runtime/manager.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 export const SCANS: ResourceType = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
@@ -151,20 +153,28 @@ function admitted(scan: AccessibilityScan): Condition | undefined {
 /** Reads and writes the scans of the cluster, with reads from a cache that includes own writes. */
 export type ScanClient = ResourceClient<AccessibilityScan>;
 
+interface WatchedScans {
+  namespace: string;
+  watchNamespaces: readonly string[];
+  operatorClass: string;
+}
+
 /** Watches the scans of the operator's class in the installation's namespaces, indexed by scan ID, queue, and the uid of the owner. */
-export function watchScans(
+export const watchScans = (
   manager: Pick<Manager, 'watchResource'>,
-  {
-    namespace: apiNamespace,
-    watchNamespaces,
-    operatorClass,
-  }: { namespace: string; watchNamespaces: readonly string[]; operatorClass: string },
-): ScanClient {
-  return manager.watchResource<AccessibilityScan>({
+  { namespace, watchNamespaces, operatorClass }: WatchedScans,
+): ScanClient =>
+  manager.watchResource<AccessibilityScan>({
     resource: SCANS,
     namespaces: watchNamespaces,
     // Here and not with a field selector, which Kubernetes supports for custom resources only from 1.31.
     accepts: (scan) => classOf(scan) === operatorClass,
-    indexes: { id: (scan) => [scanIdOf(scan, apiNamespace)], queue: (scan) => [queueOf(scan)], owner: controllerUids },
+    indexes: { id: (scan) => [scanIdOf(scan, namespace)], queue: (scan) => [queueOf(scan)], owner: controllerUids },
   });
-}
+
+export const watchJobs = (manager: Pick<Manager, 'watchResource'>, namespaces: readonly string[]): ResourceClient<Job> =>
+  manager.watchResource<Job>({ resource: JOBS, namespaces, labelSelector: SCAN_ID_LABEL, keep: essentialJob });
+
+/** Watches the pods of scans, indexed by the uid of their Job. */
+export const watchPods = (manager: Pick<Manager, 'watch'>, namespaces: readonly string[]): Cache<Pod> =>
+  manager.watch<Pod>({ resource: PODS, namespaces, labelSelector: SCAN_ID_LABEL, keep: essentialPod, indexes: { owner: controllerUids } });

@@ -11,24 +11,8 @@ const STAGES: readonly Stage[] = ['starting', ...LIVE_PHASES];
 const POD_MESSAGE_RESULTS = ['news', 'repeat', 'refused', 'unknown'] as const;
 const INGEST_RESULTS = ['accepted', 'refused', 'error'] as const;
 
-export interface ScanMetrics {
-  phaseChanged(change: PhaseChange): void;
-  /** `passed` is the verdict; null if no thresholds were set. */
-  ended(phase: string, reason: string, seconds: number, passed: boolean | null): void;
-  /** A scan went back into its queue, because it could not be launched. */
-  requeued(): void;
-  /** A completed scan was not charged, because its credits were not held. */
-  uncharged(): void;
-  /** Called with the pages of each accepted result. */
-  pagesVisited(visits: readonly PageVisit[]): void;
-  /** `unknown`: no live scan has the ID. */
-  podMessage(result: (typeof POD_MESSAGE_RESULTS)[number]): void;
-  ingested(result: (typeof INGEST_RESULTS)[number], seconds: number): void;
-  stoppedLeading(): void;
-}
-
 /** The metrics of scans that have not ended. */
-function createStageMetrics({ gauge, histogram }: MetricFactory): Pick<ScanMetrics, 'phaseChanged' | 'stoppedLeading'> {
+function createStageMetrics({ gauge, histogram }: MetricFactory) {
   const stages = gauge('scans', 'Number of scans that have not ended, by phase; `starting` scans are admitted and wait for their pod.', {
     phase: STAGES,
   });
@@ -39,18 +23,18 @@ function createStageMetrics({ gauge, histogram }: MetricFactory): Pick<ScanMetri
     { phase: STAGES },
   );
   return {
-    phaseChanged({ from, to, seconds }) {
+    phaseChanged({ from, to, seconds }: PhaseChange): void {
       if (from !== null) stages.dec({ phase: from });
       if (to !== null) stages.inc({ phase: to });
       if (from !== null && seconds !== null) took.observe({ phase: from }, seconds);
     },
-    stoppedLeading() {
+    stoppedLeading(): void {
       for (const phase of STAGES) stages.set({ phase }, 0);
     },
   };
 }
 
-export function createScanMetrics(factory: MetricFactory): ScanMetrics {
+export function createScanMetrics(factory: MetricFactory) {
   const { counter, histogram } = factory;
   const ended = counter('scans_ended_total', 'Number of ended scans, by phase and reason.', { phase: [], reason: [] });
   for (const phase of TERMINAL_PHASES) for (const reason of END_REASONS[phase]) ended.inc({ phase, reason }, 0);
@@ -86,21 +70,23 @@ export function createScanMetrics(factory: MetricFactory): ScanMetrics {
   const ingested = histogram('ingest_duration_seconds', 'Time to verify the results of a pod.', SHORT_SECONDS, { result: INGEST_RESULTS });
   return {
     ...createStageMetrics(factory),
-    ended(phase, reason, seconds, passed) {
+    /** `passed` is the verdict; null if no thresholds were set. */
+    ended(phase: string, reason: string, seconds: number, passed: boolean | null): void {
       ended.inc({ phase, reason });
       took.observe({ phase }, seconds);
       if (phase === 'done') verdicts.inc({ verdict: passed === null ? 'none' : passed ? 'passed' : 'failed' });
     },
-    requeued: () => requeued.inc(),
-    uncharged: () => uncharged.inc(),
-    pagesVisited(visits) {
+    requeued: (): void => requeued.inc(),
+    uncharged: (): void => uncharged.inc(),
+    pagesVisited(visits: readonly PageVisit[]): void {
       for (const { outcome, seconds } of visits) {
         pages.inc({ outcome });
         pageTook.observe({ outcome: outcome === 'tested' ? outcome : 'untested' }, seconds);
       }
     },
-    podMessage: (result) => podMessages.inc({ result }),
-    ingested: (result, seconds) => ingested.observe({ result }, seconds),
+    /** `unknown`: no live scan has the ID. */
+    podMessage: (result: (typeof POD_MESSAGE_RESULTS)[number]): void => podMessages.inc({ result }),
+    ingested: (result: (typeof INGEST_RESULTS)[number], seconds: number): void => ingested.observe({ result }, seconds),
   };
 }
 
@@ -116,11 +102,6 @@ export interface PhaseChange {
   seconds: number | null;
 }
 
-interface PhaseTracker {
-  seen(scan: AccessibilityScan): void;
-  gone(scan: AccessibilityScan): void;
-}
-
 function stageOf(scan: AccessibilityScan): Stage | null {
   if (hasEnded(scan)) return null;
   const phase = phaseOf(scan) as Stage;
@@ -133,7 +114,7 @@ function sinceOf(scan: AccessibilityScan, stage: Stage): Date | null {
   return stage === 'starting' ? admittedAt(scan) : null;
 }
 
-export function createPhaseTracker({ now, onChange }: { now: () => Date; onChange: (move: PhaseChange) => void }): PhaseTracker {
+export function createPhaseTracker({ now, onChange }: { now: () => Date; onChange: (move: PhaseChange) => void }) {
   const known = new Map<string, { stage: Stage; since: Date | null }>();
 
   function move(scan: AccessibilityScan, to: Stage | null): void {
@@ -147,5 +128,5 @@ export function createPhaseTracker({ now, onChange }: { now: () => Date; onChang
     onChange({ from: before?.stage ?? null, to, seconds: since === null ? null : Math.max(0, at.getTime() - since.getTime()) / 1000 });
   }
 
-  return { seen: (scan) => move(scan, stageOf(scan)), gone: (scan) => move(scan, null) };
+  return { seen: (scan: AccessibilityScan) => move(scan, stageOf(scan)), gone: (scan: AccessibilityScan) => move(scan, null) };
 }

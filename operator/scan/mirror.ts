@@ -2,54 +2,47 @@
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { creditAccountOf, pagesToCharge } from '../../core/scan/counts.ts';
 import { fromOutcomeStatus } from '../../core/scan/outcome.ts';
-import type { MessageBus } from '../../stores/nats.ts';
-import type { Credits, Settlement } from '../../stores/credits/credits.ts';
+import type { Settlement } from '../../stores/credits/credits.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
-import type { ScanChange, ScanRow, Scans } from '../../stores/scans/scans.ts';
+import type { ScanChange, ScanRow } from '../../stores/scans/scans.ts';
+import type { OperatorContext } from '../context.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { phaseOf } from './policy/status.ts';
 
-export interface Mirror {
-  /** Changes a row and publishes the change. @returns the row; null if it does not exist */
-  change(scanId: string, change: ScanChange): Promise<ScanRow | null>;
-  /** Settles, mirrors and publishes the end of a scan, as stated by its status. */
-  finish(scan: AccessibilityScan, scanId: string): Promise<void>;
+/** Changes a row and publishes the change. @returns the row; null if it does not exist */
+export async function changeRow(
+  { stores, bus }: OperatorContext,
+  scanId: string,
+  wanted: ScanChange,
+  known?: ScanRow,
+): Promise<ScanRow | null> {
+  const mirrored = await stores.scans.mirror(scanId, wanted, known);
+  if (mirrored === null) return null;
+  const { row, changed } = mirrored;
+  if (changed) bus.publishStatus(row.organisation, scanId);
+  return row;
 }
 
-export interface MirrorDeps {
-  scans: Pick<Scans, 'find' | 'mirror' | 'accept'>;
-  credits: Pick<Credits, 'settle'>;
-  bus: Pick<MessageBus, 'publishStatus'>;
-  /** Called if a completed scan should cost `pages` credits, but nothing was charged, because its hold is unknown or was returned. */
-  onUncharged: (scan: AccessibilityScan, pages: number) => void;
-}
-
-export function createMirror({ scans, credits, bus, onUncharged }: MirrorDeps): Mirror {
-  async function change(scanId: string, wanted: ScanChange, known?: ScanRow): Promise<ScanRow | null> {
-    const mirrored = await scans.mirror(scanId, wanted, known);
-    if (mirrored === null) return null;
-    const { row, changed } = mirrored;
-    if (changed) bus.publishStatus(row.organisation, scanId);
-    return row;
+/** Settles, mirrors and publishes the end of a scan, as stated by its status. */
+export async function finishRow(context: OperatorContext, scan: AccessibilityScan, scanId: string): Promise<void> {
+  const { scans, credits } = context.stores;
+  const row = await scans.find(scanId);
+  // If the row belongs to another resource, this scan must not settle it.
+  if (row === null || row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace) return;
+  // Credits first, so that a client that sees the end of the scan also sees the right balance.
+  const due = pagesToCharge(row, phaseOf(scan), scan.status?.pages);
+  const settled = await credits.settle(creditAccountOf(row), scanId, due);
+  const spent = spentBy(settled);
+  // Its hold is unknown or was returned.
+  if (due > 0 && spent === 0) {
+    context.metrics.uncharged();
+    const message = `${due} pages were tested, but the scan held no credits, so nothing was charged.`;
+    context.recorder.event(scan, 'Warning', 'NotCharged', message);
   }
-
-  return {
-    change: (scanId, wanted) => change(scanId, wanted),
-    async finish(scan, scanId) {
-      const row = await scans.find(scanId);
-      // If the row belongs to another resource, this scan must not settle it.
-      if (row === null || row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace) return;
-      // Credits first, so that a client that sees the end of the scan also sees the right balance.
-      const due = pagesToCharge(row, phaseOf(scan), scan.status?.pages);
-      const settled = await credits.settle(creditAccountOf(row), scanId, due);
-      const spent = spentBy(settled);
-      if (due > 0 && spent === 0) onUncharged(scan, due);
-      // It ended before it was vetted. The API may have returned its ID, so that the sweeper must not abandon it.
-      if (row.submission === 'pending' && (settled.ok || settled.reason === 'already_settled'))
-        await scans.accept(scanId, { pagesReserved: settled.ok ? settled.spent + settled.released : row.pagesRequested });
-      await change(scanId, { ...endOf(scan, scanId), pagesCharged: spent }, row);
-    },
-  };
+  // It ended before it was vetted. The API may have returned its ID, so that the sweeper must not abandon it.
+  if (row.submission === 'pending' && (settled.ok || settled.reason === 'already_settled'))
+    await scans.accept(scanId, { pagesReserved: settled.ok ? settled.spent + settled.released : row.pagesRequested });
+  await changeRow(context, scanId, { ...endOf(scan, scanId), pagesCharged: spent }, row);
 }
 
 /** The credits that were spent on a scan. A settle that was repeated after a crash has spent them before. */

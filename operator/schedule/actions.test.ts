@@ -1,9 +1,9 @@
 import { expect } from 'chai';
+import { contextOf } from '../../test/support/operator-context.ts';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { Operator, scheduleWith, World } from '../../test/support/schedule-world.ts';
-import { silentLogger } from '../../test/support/silent-logger.ts';
-import { createScheduleActions } from './actions.ts';
+import { execute, type ScheduleContext } from './actions.ts';
 import { planSchedule } from './policy/plan.ts';
 import { newScheduleState } from './policy/facts.ts';
 
@@ -18,8 +18,7 @@ function leaderOf({ isStale }: { isStale: boolean }) {
   world.now = LATER;
   const facts = { ...new Operator(world).facts(), state: newScheduleState() };
   const requests: string[] = [];
-  const ignore = () => undefined;
-  const act = createScheduleActions({
+  const context = contextOf<ScheduleContext>({
     connection: { path: () => '', request: () => Promise.reject(new Error('unexpected')) },
     schedules: {
       patchStatus: async (schedule, status) => {
@@ -39,15 +38,11 @@ function leaderOf({ isStale }: { isStale: boolean }) {
       },
       remove: async () => {},
     },
-    webhookEvents: { add: () => Promise.reject(new Error('unexpected')) },
-    recorder: { event: ignore } as unknown as Parameters<typeof createScheduleActions>[0]['recorder'],
-    metrics: { schedules: { started: ignore, skipped: ignore, refused: ignore, failed: ignore } },
-    compare: ignore,
-    logger: silentLogger,
-    now: () => LATER,
+    stores: { webhookEvents: { add: () => Promise.reject(new Error('unexpected')) } },
+    clock: { now: () => LATER },
   });
   const run = async () => {
-    for (const action of planSchedule(facts).actions) await act(action, facts, new AbortController().signal);
+    for (const action of planSchedule(facts).actions) await execute(context, action, facts, new AbortController().signal);
   };
   return { run, requests };
 }

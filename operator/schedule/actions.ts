@@ -1,71 +1,68 @@
 /** Executes the actions of a schedule's plan in order. Each action is idempotent, because the operator may crash at any point. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
-import type { Logger } from '../../platform/logger.ts';
-import { hasCode, type KubernetesConnection, KubernetesError, readIfThere } from '../../platform/kubernetes/kubernetes.ts';
-import type { OperatorMetrics } from '../metrics.ts';
+import { hasCode, KubernetesError, readIfThere } from '../../platform/kubernetes/kubernetes.ts';
+import type { StoredComparison } from '../../report/workers/compare.ts';
+import type { OperatorContext } from '../context.ts';
 import { fromKey, keyOf } from '../runtime/cache.ts';
-import type { Recorder } from '../runtime/events.ts';
 import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
-import { isOwnedBy, type ScanClient, SCANS } from '../scan/kube-types.ts';
-import type { WebhookEvents } from '../../stores/webhooks/events.ts';
-import type { Manager } from '../runtime/manager.ts';
-import type { ReportComparer, StoredComparison } from '../../report/workers/compare.ts';
+import { isOwnedBy, SCANS } from '../scan/kube-types.ts';
+import type { NamespaceOwners } from './owners.ts';
+import type {
+  ComparisonOutcome,
+  ComparisonState,
+  Refusal,
+  ScheduleAction,
+  ScheduleFacts,
+  ScheduleState,
+  ScheduleStates,
+} from './policy/facts.ts';
 import { withRecorded } from './policy/history.ts';
 import { numbersOf, REGRESSED } from './policy/regression.ts';
-import type { ComparisonOutcome, ComparisonState, Refusal, ScheduleAction, ScheduleFacts, ScheduleState } from './policy/facts.ts';
-import type { ScheduleStates } from './policy/facts.ts';
-export interface ScheduleActionDeps {
-  connection: Pick<KubernetesConnection, 'path' | 'request'>;
-  schedules: Pick<ResourceClient<ScanSchedule>, 'patchStatus'>;
-  scanClient: Pick<ScanClient, 'create' | 'patchSpec' | 'remove'>;
-  webhookEvents: Pick<WebhookEvents, 'add'>;
-  recorder: Recorder;
-  metrics: Pick<OperatorMetrics, 'schedules'>;
-  /** Starts the comparison that the state names. */
-  compare: (schedule: ScanSchedule) => void;
-  logger: Logger;
-  now: () => Date;
+
+export interface ScheduleContext extends OperatorContext {
+  schedules: ResourceClient<ScanSchedule>;
+  /** Whether a schedule of this namespace that the cache does not hold does not exist. */
+  isListed: (namespace: string) => boolean;
+  states: ScheduleStates;
+  owners: NamespaceOwners;
 }
 
 /** Changes the state of the facts. It is not read again by uid, because it is forgotten when the schedule's deletion arrives. */
-export type RunScheduleAction = (action: ScheduleAction, facts: ScheduleFacts, signal: AbortSignal) => Promise<void>;
-
-export function createScheduleActions(deps: ScheduleActionDeps): RunScheduleAction {
-  return async (action, facts, signal) => {
-    const { schedule, state } = facts;
-    switch (action.do) {
-      case 'start':
-        await confirm(deps, schedule, state, signal);
-        return start(deps, action, schedule, state, signal);
-      case 'cancel':
-        await confirm(deps, schedule, state, signal);
-        return cancel(deps, action.scan, schedule, signal);
-      case 'compare':
-        state.comparison = { completed: action.completed, previous: action.previous, outcome: null, at: null };
-        return deps.compare(schedule);
-      case 'remove':
-        await deps.scanClient.remove(action.scan, signal);
-        // The cache may not hold it yet, and then the deletion is not recorded.
-        return void state.created.delete(action.scan.metadata.name);
-      case 'writeStatus':
-        // First: after a crash in between, the plan repeats both, and the event is stored once.
-        await announceRegression(deps, action, facts);
-        await deps.schedules.patchStatus(schedule, action.status, signal);
-        state.confirmed = true;
-        if (action.completed !== null) state.recorded = withRecorded(state.recorded, schedule.status?.lastCompleted, action.completed);
-        for (const { type, reason, message, skipped, failed } of action.notes) {
-          deps.recorder.event(schedule, type, reason, message);
-          if (skipped !== undefined) deps.metrics.schedules.skipped(skipped.reason, skipped.count);
-          if (failed !== undefined) deps.metrics.schedules.failed(failed.repeated);
-        }
-    }
-  };
+export async function execute(context: ScheduleContext, action: ScheduleAction, facts: ScheduleFacts, signal: AbortSignal): Promise<void> {
+  const { schedule, state } = facts;
+  const { schedules, scanClient, recorder, metrics } = context;
+  switch (action.do) {
+    case 'start':
+      await confirm(context, schedule, state, signal);
+      return start(context, action, schedule, state, signal);
+    case 'cancel':
+      await confirm(context, schedule, state, signal);
+      return cancel(context, action.scan, schedule, signal);
+    case 'compare':
+      state.comparison = { completed: action.completed, previous: action.previous, outcome: null, at: null };
+      return;
+    case 'remove':
+      await scanClient.remove(action.scan, signal);
+      // The cache may not hold it yet, and then the deletion is not recorded.
+      return void state.created.delete(action.scan.metadata.name);
+    case 'writeStatus':
+      // First: after a crash in between, the plan repeats both, and the event is stored once.
+      await announceRegression(context, action, facts);
+      await schedules.patchStatus(schedule, action.status, signal);
+      state.confirmed = true;
+      if (action.completed !== null) state.recorded = withRecorded(state.recorded, schedule.status?.lastCompleted, action.completed);
+      for (const { type, reason, message, skipped, failed } of action.notes) {
+        recorder.event(schedule, type, reason, message);
+        if (skipped !== undefined) metrics.schedules.skipped(skipped.reason, skipped.count);
+        if (failed !== undefined) metrics.schedules.failed(failed.repeated);
+      }
+  }
 }
 
 /** Stores the event of a regression for the webhooks of the schedule's organisation. */
 async function announceRegression(
-  { webhookEvents, now }: ScheduleActionDeps,
+  { stores, clock }: ScheduleContext,
   { notes, completed }: Extract<ScheduleAction, { do: 'writeStatus' }>,
   { schedule, state, owner }: ScheduleFacts,
 ): Promise<void> {
@@ -83,45 +80,40 @@ async function announceRegression(
     passed: completed.passed ?? null,
     comparison: compared?.ok ? numbersOf(compared) : null,
   };
-  await webhookEvents.add({ scan: completed.scanId, organisation: owner.organisation, at: now(), data });
+  await stores.webhookEvents.add({ scan: completed.scanId, organisation: owner.organisation, at: clock.now(), data });
 }
 
 /**
  * A former leader may have recorded a run in a status that the cache does not hold yet, and the history limit may have removed
  * the scan of that run. An empty patch changes nothing, and the API server rejects it if the schedule has changed since.
  */
-async function confirm(
-  { schedules }: ScheduleActionDeps,
-  schedule: ScanSchedule,
-  state: ScheduleState,
-  signal: AbortSignal,
-): Promise<void> {
+async function confirm({ schedules }: ScheduleContext, schedule: ScanSchedule, state: ScheduleState, signal: AbortSignal): Promise<void> {
   if (state.confirmed) return;
   await schedules.patchStatus(schedule, {}, signal);
   state.confirmed = true;
 }
 
 async function start(
-  deps: ScheduleActionDeps,
+  context: ScheduleContext,
   { run, scan, dueAt }: Extract<ScheduleAction, { do: 'start' }>,
   schedule: ScanSchedule,
   state: ScheduleState,
   signal: AbortSignal,
 ): Promise<void> {
-  const { recorder, metrics, logger } = deps;
+  const { recorder, metrics, logger, clock } = context;
   const { name } = scan.metadata;
-  const created = await create(deps, scan, schedule, signal);
+  const created = await create(context, scan, schedule, signal);
   if (!created.ok) {
     const repeated = state.refusal?.reason === created.reason && state.refusal.message === created.message;
-    state.refusal = { name, reason: created.reason, message: created.message, at: deps.now() };
+    state.refusal = { name, reason: created.reason, message: created.message, at: clock.now() };
     if (!repeated) metrics.schedules.refused(created.reason);
     logger.warn({ key: keyOf(schedule), scan: name, reason: created.message }, 'cannot start scheduled scan');
     return;
   }
   state.refusal = null;
-  state.created.set(name, { scan: created.scan, at: deps.now() });
+  state.created.set(name, { scan: created.scan, at: clock.now() });
   if (created.repeated) return;
-  const delayMs = Math.max(0, deps.now().getTime() - dueAt.getTime());
+  const delayMs = Math.max(0, clock.now().getTime() - dueAt.getTime());
   metrics.schedules.started(run.trigger, delayMs / 1000);
   recorder.event(schedule, 'Normal', 'SuccessfulCreate', `Created scan ${name}.`);
   logger.info({ key: keyOf(schedule), scan: name, trigger: run.trigger, delayMs }, 'started scheduled scan');
@@ -130,17 +122,17 @@ async function start(
 type Created = { ok: true; scan: AccessibilityScan; repeated: boolean } | ({ ok: false } & Pick<Refusal, 'reason' | 'message'>);
 
 /** The API server creates a name once, so two leaders or a crash never start a run twice. */
-async function create(deps: ScheduleActionDeps, scan: AccessibilityScan, schedule: ScanSchedule, signal: AbortSignal): Promise<Created> {
+async function create(context: ScheduleContext, scan: AccessibilityScan, schedule: ScanSchedule, signal: AbortSignal): Promise<Created> {
   try {
-    return { ok: true, scan: await deps.scanClient.create(scan, signal), repeated: false };
+    return { ok: true, scan: await context.scanClient.create(scan, signal), repeated: false };
   } catch (error) {
     if (!(error instanceof KubernetesError) || isTransient(error)) throw error;
     if (error.code !== 409) {
       const message = `The API server does not create ${scan.metadata.name}: ${error.message.slice(0, 1000)}`;
       return { ok: false, reason: 'CreateRefused', message };
     }
-    const path = deps.connection.path(SCANS, scan.metadata.namespace, scan.metadata.name);
-    const existing = await readIfThere<AccessibilityScan>(deps.connection, path, { signal });
+    const path = context.connection.path(SCANS, scan.metadata.namespace, scan.metadata.name);
+    const existing = await readIfThere<AccessibilityScan>(context.connection, path, { signal });
     // Deleted in between. The next plan creates it again.
     if (existing === null) throw error;
     if (isOwnedBy(existing, schedule.metadata.uid!)) return { ok: true, scan: existing, repeated: true };
@@ -154,15 +146,15 @@ function isTransient({ code }: KubernetesError): boolean {
   return code >= 500 || code === 429 || code === 408 || code === 401;
 }
 
-async function cancel(deps: ScheduleActionDeps, scan: AccessibilityScan, schedule: ScanSchedule, signal: AbortSignal): Promise<void> {
+async function cancel(context: ScheduleContext, scan: AccessibilityScan, schedule: ScanSchedule, signal: AbortSignal): Promise<void> {
   try {
-    await deps.scanClient.patchSpec(scan, { cancel: true }, signal);
+    await context.scanClient.patchSpec(scan, { cancel: true }, signal);
   } catch (error) {
     // It is gone, or another scan has its name.
     if (error instanceof ObjectGone || hasCode(error, 409, 422)) return;
     throw error;
   }
-  deps.recorder.event(
+  context.recorder.event(
     schedule,
     'Normal',
     'Replaced',
@@ -177,14 +169,6 @@ const REFUSALS: Readonly<Record<Extract<StoredComparison, { ok: false }>['reason
   unavailable: { message: 'the object store is unavailable', retry: true },
 };
 
-interface ComparisonDeps {
-  schedules: { get(namespace: string, name: string): ScanSchedule | undefined };
-  states: ScheduleStates;
-  comparer: ReportComparer;
-  enqueueSchedule: (key: string) => void;
-  now: () => Date;
-}
-
 /** More would need more memory. */
 const WORKERS = 1;
 /** The time limit of a comparison, in milliseconds. */
@@ -196,11 +180,12 @@ const TIMEOUT_MS = 60_000;
  * enqueued again. The schedule's plan decides about retries.
  * @returns a function that enqueues a schedule whose state names a comparison
  */
-export function addComparisonController(manager: Pick<Manager, 'add'>, deps: ComparisonDeps): (key: string) => void {
+export function addComparisonController(context: ScheduleContext, enqueueSchedule: (key: string) => void): (key: string) => void {
+  const { manager, schedules, states, comparer, clock } = context;
   async function outcomeOf({ previous, completed }: ComparisonState, signal: AbortSignal): Promise<ComparisonOutcome> {
     try {
       const time = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-      const compared = await deps.comparer.compareStored(previous.scanId, completed.scanId, time);
+      const compared = await comparer.compareStored(previous.scanId, completed.scanId, time);
       return compared.ok ? compared : { ok: false, ...REFUSALS[compared.reason] };
     } catch (error) {
       signal.throwIfAborted();
@@ -215,15 +200,15 @@ export function addComparisonController(manager: Pick<Manager, 'add'>, deps: Com
     sources: [],
     async reconcile(key, signal) {
       const { namespace, name } = fromKey(key);
-      const schedule = deps.schedules.get(namespace, name);
+      const schedule = schedules.get(namespace, name);
       if (schedule === undefined) return;
-      const state = deps.states.of(schedule.metadata.uid!);
+      const state = states.of(schedule.metadata.uid!);
       const { comparison } = state;
       if (comparison === null || comparison.outcome !== null) return;
       const outcome = await outcomeOf(comparison, signal);
       // Another comparison may have replaced it.
-      if (state.comparison === comparison) state.comparison = { ...comparison, outcome, at: deps.now() };
-      deps.enqueueSchedule(key);
+      if (state.comparison === comparison) state.comparison = { ...comparison, outcome, at: clock.now() };
+      enqueueSchedule(key);
     },
   });
 }

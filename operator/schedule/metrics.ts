@@ -3,20 +3,10 @@ import type { MetricFactory } from '../../stores/process-metrics.ts';
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { type Refusal, SKIP_REASONS, type SkipReason, type Trigger } from './policy/facts.ts';
-export interface ScheduleMetrics {
-  /** A scan was created `delaySeconds` after it was due, jitter included. */
-  started(trigger: Trigger, delaySeconds: number): void;
-  skipped(reason: SkipReason, count: number): void;
-  /** The API server did not create a scan. */
-  refused(reason: Refusal['reason']): void;
-  /** A scan failed. `repeated`: several in a row, so that the schedule is stalled. */
-  failed(repeated: boolean): void;
-}
-
 const TRIGGERS: readonly Trigger[] = ['time', 'request'];
 const REFUSALS: readonly Refusal['reason'][] = ['NameTaken', 'CreateRefused'];
 
-export function createScheduleMetrics({ counter, histogram }: MetricFactory): ScheduleMetrics {
+export function createScheduleMetrics({ counter, histogram }: MetricFactory) {
   const started = counter(
     'schedule_runs_started_total',
     'Number of scans that schedules started, by trigger: `time`, or `request` for runs on demand.',
@@ -45,13 +35,14 @@ export function createScheduleMetrics({ counter, histogram }: MetricFactory): Sc
     { repeated: ['true', 'false'] },
   );
   return {
-    started(trigger, delaySeconds) {
+    /** A scan was created `delaySeconds` after it was due, jitter included. */
+    started(trigger: Trigger, delaySeconds: number): void {
       started.inc({ trigger });
       delay.observe({ trigger }, delaySeconds);
     },
-    skipped: (reason, count) => skipped.inc({ reason }, count),
-    refused: (reason) => refused.inc({ reason }),
-    failed: (repeated) => failed.inc({ repeated: String(repeated) }),
+    skipped: (reason: SkipReason, count: number): void => skipped.inc({ reason }, count),
+    refused: (reason: Refusal['reason']): void => refused.inc({ reason }),
+    failed: (repeated: boolean): void => failed.inc({ repeated: String(repeated) }),
   };
 }
 
@@ -64,12 +55,6 @@ export interface ScheduleSource {
   unreadable(): boolean;
   /** The number of scheduled times since the last completed scan. */
   timesWithoutResult(schedule: ScanSchedule): number;
-}
-
-export interface ScheduleSeries {
-  /** Reads the schedules from `source` at each scrape, until `stoppedLeading`. */
-  read(source: ScheduleSource): void;
-  stoppedLeading(): void;
 }
 
 /** `namespace` is the label that Prometheus gives to the pod that it scrapes. */
@@ -130,7 +115,7 @@ const SERIES: Readonly<Record<string, Series>> = {
  * The series of single schedules, read from the cache at each scrape: they survive a change of the leader, and end with their
  * schedule. Tenants choose how many schedules there are, so beyond a number there are no series at all.
  */
-export function createScheduleSeries({ gauge }: MetricFactory): ScheduleSeries {
+export function createScheduleSeries({ gauge }: MetricFactory) {
   let source = NOTHING;
   const tooMany = (): boolean => source.list().length > SCHEDULE_SERIES_MAX;
 
@@ -156,7 +141,8 @@ export function createScheduleSeries({ gauge }: MetricFactory): ScheduleSeries {
       }
     });
   return {
-    read: (next) => void (source = next),
+    /** Reads the schedules from a source at each scrape, until `stoppedLeading`. */
+    read: (next: ScheduleSource) => void (source = next),
     stoppedLeading: () => void (source = NOTHING),
   };
 }

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import type { ScheduleContext } from './actions.ts';
+import { contextOf } from '../../test/support/operator-context.ts';
 import { SCAN_ID_ANNOTATION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { ScanSchedule, ScanScheduleStatus } from '../../core/protocol/scan-schedules.ts';
 import { withDefaults } from '../../core/scan/options.ts';
@@ -109,21 +111,23 @@ describe('the mirror of a schedule', () => {
     const writes: unknown[] = [];
     let definition: ControllerDefinition | null = null;
     const manager = { add: (added: ControllerDefinition) => ((definition = added), () => undefined), addTask: () => undefined };
-    addScheduleMirror(manager, {
+    const context = contextOf<ScheduleContext>({
+      manager,
       schedules: { get: () => (exists ? schedule : undefined), list: () => [], onChange: () => () => undefined },
       isListed: () => true,
       scanClient: { byIndex: () => [] },
       owners: { of: () => Promise.resolve(owner) },
-      store: {
-        put: async (put, of) => void writes.push({ do: 'put', row: put, digest: of }),
-        remove: async () => void writes.push({ do: 'remove' }),
-        digests: () => Promise.resolve(new Map(stored === undefined ? [] : [[KEY, stored]])),
-        observed: () => Promise.resolve(),
+      stores: {
+        schedules: {
+          put: async (put, of) => void writes.push({ do: 'put', row: put, digest: of }),
+          remove: async () => void writes.push({ do: 'remove' }),
+          digests: () => Promise.resolve(new Map(stored === undefined ? [] : [[KEY, stored]])),
+          observed: () => Promise.resolve(),
+        },
       },
-      operatorClass: 'curbcut',
-      apiNamespace: 'curbcut',
-      now: () => CREATED,
+      clock: { now: () => CREATED },
     });
+    addScheduleMirror(context);
     const next = await definition!.reconcile(KEY, new AbortController().signal);
     return { writes, wakeAfterMs: next?.requeueAfterMs ?? null };
   }

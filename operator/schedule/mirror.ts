@@ -5,18 +5,11 @@
  */
 import { createHash } from 'node:crypto';
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
-import {
-  type LastScheduledScan,
-  OBSERVED_EVERY_MS,
-  type ScheduleProblem,
-  type ScheduleRow,
-  type Schedules,
-} from '../../stores/schedules/schedules.ts';
+import { type LastScheduledScan, OBSERVED_EVERY_MS, type ScheduleProblem, type ScheduleRow } from '../../stores/schedules/schedules.ts';
 import { fromKey, keyOf } from '../runtime/cache.ts';
-import { type Manager, watch } from '../runtime/manager.ts';
-import type { ResourceClient } from '../runtime/resource-client.ts';
-import type { ScanClient } from '../scan/kube-types.ts';
-import { type NamespaceOwners, ownerOfSchedule } from './owners.ts';
+import { watch } from '../runtime/manager.ts';
+import type { ScheduleContext } from './actions.ts';
+import { ownerOfSchedule } from './owners.ts';
 import { type AccessibilityScan, scanIdOf } from '../../core/protocol/custom-resources.ts';
 import { sourceOf } from '../../core/schedule/source.ts';
 import { withDefaults } from '../../core/scan/options.ts';
@@ -24,21 +17,6 @@ import { isTerminal } from '../../core/scan/phases.ts';
 import { siteOf } from '../../core/scan/site.ts';
 import { optionsKeyOf } from '../../stores/scans/scan-row.ts';
 import { conditionOf } from '../runtime/conditions.ts';
-export interface ScheduleMirrorDeps {
-  schedules: Pick<ResourceClient<ScanSchedule>, 'get' | 'list' | 'onChange'>;
-  /** Whether the schedules of a namespace were listed, so that one that the cache does not hold does not exist. */
-  isListed(namespace: string): boolean;
-  /** Has the index `owner`, by the uid of the owner. */
-  scanClient: Pick<ScanClient, 'byIndex'>;
-  owners: Pick<NamespaceOwners, 'of'>;
-  store: Pick<Schedules, 'put' | 'remove' | 'digests' | 'observed'>;
-  operatorClass: string;
-  apiNamespace: string;
-  /** The interval of the comparison with what is stored, in milliseconds. */
-  everyMs?: number;
-  now: () => Date;
-}
-
 /** The delay before MongoDB is asked again for the owner of a namespace, in milliseconds. */
 const OWNER_RETRY_MS = 5_000;
 const WORKERS = 2;
@@ -48,8 +26,10 @@ const MAX_BACK_OFF_MS = 30_000;
  * Adds the controller, and the task that compares the stored schedules with the cluster's at the start of a term and then
  * periodically. @returns a function that enqueues a schedule of the controller
  */
-export function addScheduleMirror(manager: Pick<Manager, 'add' | 'addTask'>, deps: ScheduleMirrorDeps): (key: string) => void {
-  const { schedules, scanClient, owners, store, operatorClass, apiNamespace } = deps;
+export function addScheduleMirror(context: ScheduleContext): (key: string) => void {
+  const { manager, schedules, scanClient, owners, stores, settings } = context;
+  const { operatorClass, namespace: apiNamespace } = settings;
+  const store = stores.schedules;
   const digests = createStoredDigests(() => store.digests(operatorClass));
 
   async function remove(key: string): Promise<void> {
@@ -82,21 +62,21 @@ export function addScheduleMirror(manager: Pick<Manager, 'add' | 'addTask'>, dep
   });
   manager.addTask({
     name: 'stored schedules',
-    everyMs: deps.everyMs ?? OBSERVED_EVERY_MS,
-    run: () => compare(deps, digests, enqueue),
+    everyMs: settings.schedulesEveryMs ?? OBSERVED_EVERY_MS,
+    run: () => compare(context, digests, enqueue),
   });
   return enqueue;
 }
 
-async function compare(deps: ScheduleMirrorDeps, digests: StoredDigests, enqueue: (key: string) => void): Promise<void> {
-  const { schedules, isListed, store, operatorClass } = deps;
-  const at = deps.now();
+async function compare(context: ScheduleContext, digests: StoredDigests, enqueue: (key: string) => void): Promise<void> {
+  const { schedules, isListed, stores, settings, clock } = context;
+  const at = clock.now();
   const existing = new Set(schedules.list().map(keyOf));
   for (const key of await digests.refresh()) enqueue(key);
   for (const key of digests.keys()) if (!existing.has(key) && isListed(fromKey(key).namespace)) enqueue(key);
   // A schedule whose first write failed, or whose organisation was added since.
   for (const key of existing) if (digests.get(key) === undefined) enqueue(key);
-  if (existing.size > 0) await store.observed(operatorClass, at);
+  if (existing.size > 0) await stores.schedules.observed(settings.operatorClass, at);
 }
 
 /** What MongoDB holds of a ScanSchedule. Pure. */
@@ -169,23 +149,14 @@ function lastScanOf({ status }: ScanSchedule, children: readonly AccessibilitySc
   return last ?? null;
 }
 
+type StoredDigests = ReturnType<typeof createStoredDigests>;
+
 /** What is stored of each schedule, as its digest, so that a restart does not write every schedule again. */
-
-interface StoredDigests {
-  /** Resolves when the digests were read. @throws if MongoDB does not answer; the next call reads again */
-  ready(): Promise<void>;
-  /** Reads the digests again. @returns the keys whose digests are not the expected ones */
-  refresh(): Promise<string[]>;
-  get(key: string): string | undefined;
-  set(key: string, digest: string): void;
-  delete(key: string): void;
-  keys(): string[];
-}
-
-export function createStoredDigests(read: () => Promise<Map<string, string>>): StoredDigests {
+export function createStoredDigests(read: () => Promise<Map<string, string>>) {
   let digests: Map<string, string> | null = null;
   let reading: Promise<void> | null = null;
 
+  /** Resolves when the digests were read. @throws if MongoDB does not answer; the next call reads again */
   const ready = (): Promise<void> => {
     if (digests !== null) return Promise.resolve();
     reading ??= read()
@@ -196,7 +167,8 @@ export function createStoredDigests(read: () => Promise<Map<string, string>>): S
 
   return {
     ready,
-    async refresh() {
+    /** Reads the digests again. @returns the keys whose digests are not the expected ones */
+    async refresh(): Promise<string[]> {
       if (digests === null) {
         await ready();
         return [];
@@ -208,9 +180,9 @@ export function createStoredDigests(read: () => Promise<Map<string, string>>): S
       digests = stored;
       return changed;
     },
-    get: (key) => digests?.get(key),
-    set: (key, digest) => void digests?.set(key, digest),
-    delete: (key) => void digests?.delete(key),
+    get: (key: string) => digests?.get(key),
+    set: (key: string, digest: string) => void digests?.set(key, digest),
+    delete: (key: string) => void digests?.delete(key),
     keys: () => [...(digests?.keys() ?? [])],
   };
 }

@@ -20,7 +20,7 @@ export function ownedKeyOf({ namespace, name }: Pick<ObjectMeta, 'namespace' | '
 
 /** Returns who is charged for a schedule. The owner of the namespace pays for no schedule of the dashboard whose record is lost. */
 export async function ownerOfSchedule(
-  owners: Pick<NamespaceOwners, 'of'>,
+  owners: NamespaceOwners,
   metadata: Pick<ObjectMeta, 'namespace' | 'name' | 'labels'>,
   apiNamespace: string,
 ): Promise<NamespaceOwner> {
@@ -28,13 +28,6 @@ export async function ownerOfSchedule(
   const isRecorded = owner.state === 'owned' && owner.claimed === true;
   if (owner.state === 'unknown' || isRecorded || !isOfDashboard(metadata, apiNamespace)) return owner;
   return { state: 'unrecorded' };
-}
-
-export interface NamespaceOwners {
-  /** Never throws: if MongoDB is down, it returns the last answer, because a scan checks its organisation again. */
-  of(key: OwnedKey): Promise<NamespaceOwner>;
-  /** Reads all organisations. @returns those of `keys` whose owner differs from the last answer of `of` or of the last refresh */
-  refresh(keys: Iterable<OwnedKey>): Promise<OwnedKey[]>;
 }
 
 /** The time for which an answer is used again, in milliseconds. */
@@ -50,11 +43,13 @@ const ownerOf = (organisation: Organisation | null, claimed = false): NamespaceO
 
 const isSame = (a: NamespaceOwner, b: NamespaceOwner): boolean => JSON.stringify(a) === JSON.stringify(b);
 
+export type NamespaceOwners = ReturnType<typeof createNamespaceOwners>;
+
 export function createNamespaceOwners(
   organisations: Pick<Organisations, 'find' | 'findByNamespace' | 'list'>,
   dashboardSchedules: Pick<DashboardSchedules, 'owners'>,
   monotonic: () => number,
-): NamespaceOwners {
+) {
   const known = new Map<OwnedKey, { owner: Promise<NamespaceOwner>; at: number }>();
   /** The organisations of schedules of the dashboard, which never change. */
   const claims = new Map<OwnedKey, string>();
@@ -80,14 +75,16 @@ export function createNamespaceOwners(
   }
 
   return {
-    of(key) {
+    /** Never throws: if MongoDB is down, it returns the last answer, because a scan checks its organisation again. */
+    of(key: OwnedKey): Promise<NamespaceOwner> {
       const last = known.get(key);
       if (last !== undefined && monotonic() - last.at < FRESH_MS) return last.owner;
       const owner = ask(key, last?.owner);
       known.set(key, { owner, at: monotonic() });
       return owner;
     },
-    async refresh(all) {
+    /** Reads all organisations. @returns those of the keys whose owner differs from the last answer of `of` or of the last refresh */
+    async refresh(all: Iterable<OwnedKey>): Promise<OwnedKey[]> {
       const keys = [...new Set(all)];
       const byNamespace = new Map<string, NamespaceOwner>();
       const byId = new Map<string, NamespaceOwner>();

@@ -6,49 +6,41 @@ import { isTerminal } from '../../core/scan/phases.ts';
 import { bodyOf, type EventContent } from '../../core/webhooks/bodies.ts';
 import type { WebhookEvent } from '../../core/webhooks/webhooks.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
-import type { StoreMetrics } from '../../stores/process-metrics.ts';
-import type { AllStores } from '../../stores/stores.ts';
 import type { WebhookEventRecord } from '../../stores/webhooks/events.ts';
 import { rowsOf } from '../../stores/scans/rows-of.ts';
-import type { OperatorSettings } from '../settings.ts';
+import type { OperatorContext } from '../context.ts';
 import type { PeriodicTask } from '../../platform/periodic.ts';
 import { regressionContent, scanContent } from './contents.ts';
-
-export interface AnnounceDeps {
-  stores: Pick<AllStores, 'scans' | 'webhooks' | 'webhookEvents' | 'deliveries'>;
-  settings: Pick<OperatorSettings, 'publicBaseUrl' | 'webhooks'>;
-  metrics: { stores: Pick<StoreMetrics, 'webhookEvent'> };
-  /** The organisations whose events wait for the webhooks of a manifest; null: all. */
-  undeclared: () => readonly string[] | null;
-  now: () => Date;
-}
 
 const EVERY_MS = 1_000;
 const BATCH = 200;
 /** How long a regression waits for the end of its scan, which precedes it. The row follows the resource within seconds. */
 const SCAN_WITHIN_MS = 600_000;
 
-/** Creates the leader's task. While webhooks are off, it drops events, so that none is sent when they are turned on. */
-export function createAnnounceTask(deps: AnnounceDeps): PeriodicTask {
+/**
+ * Creates the leader's task. While webhooks are off, it drops events, so that none is sent when they are turned on.
+ * @param undeclared the organisations whose events wait for the webhooks of a manifest; null: all
+ */
+export function announceTask(context: OperatorContext, undeclared: () => readonly string[] | null): PeriodicTask {
+  const { scans } = context.stores;
+  const waiting = () => (context.settings.webhooks ? undeclared() : []);
   return {
     name: 'queue webhooks',
     everyMs: EVERY_MS,
     async run(signal) {
       for (;;) {
-        const except = exceptionsOf(deps);
+        const except = waiting();
         if (except === null) return;
-        const rows = await deps.stores.scans.unannounced(BATCH, { except });
-        await announceScans(deps, rows);
+        const rows = await scans.unannounced(BATCH, { except });
+        await announceScans(context, rows);
         if (rows.length < BATCH) break;
         signal.throwIfAborted();
       }
-      await announceRegressions(deps, signal);
+      const except = waiting();
+      if (except !== null) await announceRegressions(context, except, signal);
     },
   };
 }
-
-/** The organisations whose events wait; null: all. */
-const exceptionsOf = ({ settings, undeclared }: AnnounceDeps) => (settings.webhooks ? undeclared() : []);
 
 /** An event that is put into queues. */
 interface Announced {
@@ -59,40 +51,39 @@ interface Announced {
   content: EventContent;
 }
 
-async function announceScans(deps: AnnounceDeps, rows: readonly ScanRow[]): Promise<void> {
+async function announceScans(context: OperatorContext, rows: readonly ScanRow[]): Promise<void> {
   if (rows.length === 0) return;
   const ends = rows.map((row) => ({
     organisation: row.organisation,
     scan: row.id,
     order: 0,
-    content: scanContent(row, deps.settings.publicBaseUrl),
+    content: scanContent(row, context.settings.publicBaseUrl),
   }));
-  await enqueue(deps, ends);
-  await deps.stores.scans.announced(rows.map(({ id }) => id));
+  await enqueue(context, ends);
+  await context.stores.scans.announced(rows.map(({ id }) => id));
 }
 
-async function announceRegressions(deps: AnnounceDeps, signal: AbortSignal): Promise<void> {
-  const except = exceptionsOf(deps);
-  if (except === null) return;
-  const events = await deps.stores.webhookEvents.pending(BATCH, except);
+async function announceRegressions(context: OperatorContext, except: readonly string[], signal: AbortSignal): Promise<void> {
+  const { stores, settings, clock } = context;
+  const events = await stores.webhookEvents.pending(BATCH, except);
   if (events.length === 0) return;
   const ids = events.map(({ scan }) => scan);
-  const rows = await rowsOf(deps.stores.scans, ids);
+  const rows = await rowsOf(stores.scans, ids);
   for (const event of events) {
     signal.throwIfAborted();
     const row = rows.get(event.scan);
-    if (row !== undefined && !isTerminal(row.phase) && !isLate(event, deps.now())) continue;
+    if (row !== undefined && !isTerminal(row.phase) && !isLate(event, clock.now())) continue;
     // First the end of the scan, which may have been stored a moment ago.
-    await announceScans(deps, await deps.stores.scans.unannounced(1, { ids: [event.scan] }));
+    await announceScans(context, await stores.scans.unannounced(1, { ids: [event.scan] }));
     const { organisation, scan } = event;
-    await enqueue(deps, [{ organisation, scan, order: 1, content: regressionContent(event, deps.settings.publicBaseUrl) }]);
-    await deps.stores.webhookEvents.remove(event.scan);
+    await enqueue(context, [{ organisation, scan, order: 1, content: regressionContent(event, settings.publicBaseUrl) }]);
+    await stores.webhookEvents.remove(event.scan);
   }
 }
 
 const isLate = ({ at }: WebhookEventRecord, now: Date): boolean => now.getTime() - at.getTime() > SCAN_WITHIN_MS;
 
-async function enqueue({ stores, settings, metrics }: AnnounceDeps, events: readonly Announced[]): Promise<void> {
+async function enqueue({ stores, settings, metrics }: OperatorContext, events: readonly Announced[]): Promise<void> {
   if (!settings.webhooks) return;
   const endpoints = await stores.webhooks.enabledOf([...new Set(events.map(({ organisation }) => organisation))]);
   const found = events.flatMap(({ organisation, scan, order, content }) =>

@@ -10,11 +10,11 @@ import { acceptedAnswer } from '../../api/scans/scans.ts';
 import { DependencyDown } from '../../api/http/dependency-outages.ts';
 import { createSubmissions } from '../../api/scans/submission/submit.ts';
 import type { SubmissionOutcome } from '../../api/scans/submission/submission.ts';
-import { createPreflight } from '../../operator/scan/launch/preflight.ts';
+import { vet } from '../../operator/scan/launch/preflight.ts';
 import { NO_TRACER } from '../../platform/tracing.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
-import { settingsFor } from '../operator/settings.ts';
+import { contextOf } from '../support/operator-context.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { sweepOnce } from '../support/sweep-once.ts';
 import { openDatabase, type TestDatabase } from '../stores/database.ts';
@@ -77,9 +77,8 @@ describe('submissions that API, operator and sweeper decide at once', () => {
     async function operate(row: ScanRow): Promise<void> {
       await later();
       const stores = either();
-      const settings = { ...settingsFor(NAMESPACE, []), targets: TARGETS };
-      const preflight = createPreflight({ ...stores, ...settings, resolver, apiNamespace: NAMESPACE, now: () => new Date() });
-      const vetted = await preflight.vet(resourceOf(row), row.id);
+      const context = contextOf({ stores, resolver, settings: { namespace: NAMESPACE, targets: TARGETS } });
+      const vetted = await vet(context, resourceOf(row), row.id);
       if (!vetted.ok) return;
       ran.add(row.id);
       await later();

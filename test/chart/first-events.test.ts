@@ -10,10 +10,11 @@ import { expect } from 'chai';
 import { parse, stringify } from 'yaml';
 import { createMetrics, type Metrics } from '../../api/metrics.ts';
 import { createOperatorMetrics, type OperatorMetrics } from '../../operator/metrics.ts';
-import { runOperator, type OperatorDeps } from '../../operator/operator.ts';
+import type { OperatorOptions } from '../../operator/context.ts';
+import { runOperator } from '../../operator/operator.ts';
 import { SCHEDULE_SERIES_MAX, type ScheduleSource } from '../../operator/schedule/metrics.ts';
 import { monitorDependencies } from '../../platform/readiness.ts';
-import { settingsFor } from '../operator/settings.ts';
+import { settingsFor } from '../support/operator-settings.ts';
 import { scheduleWith } from '../support/schedule-world.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { CHART } from './rendered.ts';
@@ -77,7 +78,7 @@ async function startProcesses(): Promise<Processes> {
   const stopped = AbortSignal.abort();
   const settings = settingsFor('curbcut', []);
   const connection = { path: () => '' };
-  await runOperator({ connection, settings, metrics: operator, identity: 'one', logger: silentLogger } as unknown as OperatorDeps, stopped);
+  await runOperator({ connection, settings, metrics: operator, identity: 'one', logger: silentLogger } as unknown as OperatorOptions, stopped);
   operator.runtime.listed('jobs', 0.1);
   return { api, operator };
 }

@@ -6,7 +6,7 @@ import type { ScanSchedule, ScanScheduleSpec } from '../../core/protocol/scan-sc
 import type { KnownIssuesResource } from '../../core/protocol/known-issues-resources.ts';
 import { ending, mirrored, noOrganisation, storeUnavailable as issuesUnavailable } from '../../operator/known-issues/conditions.ts';
 import { deleting, managedByAdmin, outdated, ready, storeUnavailable } from '../../operator/organisation/conditions.ts';
-import { misplacedConditions } from '../../operator/queue/status.ts';
+import { misplacedConditions } from '../../operator/queue/misplaced.ts';
 import { namespacesReadable } from '../../operator/queue/waiting.ts';
 import { withConditions, type ConditionUpdate } from '../../operator/runtime/conditions.ts';
 import { readiness, readinessOf } from '../../operator/schedule/policy/conditions.ts';

@@ -21,8 +21,9 @@ import { CRDS } from '../../local/stack.ts';
 import { createMetrics } from '../../api/metrics.ts';
 import { runOutbox, type OutboxSettings } from '../../api/outbox/outbox.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
-import { FIELD_MANAGER, runOperator, type OperatorDeps } from '../../operator/operator.ts';
-import type { OperatorSettings } from '../../operator/settings.ts';
+import type { OperatorOptions } from '../../operator/context.ts';
+import { FIELD_MANAGER, runOperator } from '../../operator/operator.ts';
+import type { OperatorSettings } from '../../operator/config.ts';
 import { QUEUES, SCANS } from '../../operator/scan/kube-types.ts';
 import type { Resolver } from '../../core/scan/targets.ts';
 import { withDefaults } from '../../core/scan/options.ts';
@@ -41,7 +42,7 @@ import { opened, type Hooks } from '../support/opened.ts';
 import { recordCommands } from '../support/mongo-commands.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { getIfThere, isGone, simulateScan, reasonOf, statusOf, type Scan } from './simulated-scan.ts';
-import { SCANNER, settingsFor } from './settings.ts';
+import { SCANNER, settingsFor } from '../support/operator-settings.ts';
 import { verifier } from './verifier.ts';
 
 const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
@@ -76,7 +77,7 @@ export interface OperatorContext {
   /** Starts an operator. @param overrides dependencies to replace; `verifier: undefined` verifies as in production */
   start(
     settings?: SettingsOverrides,
-    overrides?: Partial<Pick<OperatorDeps, 'connection' | 'reports' | 'bus' | 'metrics' | 'clock' | 'comparer' | 'verifier'>> & {
+    overrides?: Partial<Pick<OperatorOptions, 'connection' | 'reports' | 'bus' | 'metrics' | 'clock' | 'comparer' | 'verifier'>> & {
       stores?: AllStores;
     },
   ): RunningOperator;

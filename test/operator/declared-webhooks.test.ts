@@ -7,10 +7,10 @@ import type { DeclaredWebhookSpec, OrganisationResource, OrganisationStatus } fr
 import { ORGANISATION_FINALIZER } from '../../core/protocol/organisation-resources.ts';
 import { secretText } from '../../core/webhooks/signature.ts';
 import { readDeclaredWebhooks } from '../../operator/organisation/declared-webhooks.ts';
-import { reconcileOrganisation, type OrganisationFacts } from '../../operator/organisation/reconcile.ts';
+import { reconcileOrganisation, type OrganisationFacts, type OrganisationWrites } from '../../operator/organisation/reconcile.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { useDatabase } from '../stores/database.ts';
-import { silentLogger } from '../support/silent-logger.ts';
+import { contextOf } from '../support/operator-context.ts';
 
 const ID = 'acme';
 const CHAT: DeclaredWebhookSpec = {
@@ -64,7 +64,8 @@ describe('declared webhooks', () => {
       patchMetadata: () => Promise.reject(new Error('unexpected')),
     };
     const nothing = () => undefined;
-    const writes = { client, stores: used, logger: silentLogger, onChange: nothing, onClaim: nothing, onStatus: nothing };
+    const hooks = { onChange: nothing, onClaim: nothing, onStatus: nothing };
+    const writes = { context: contextOf({ stores: used }), client, ...hooks } as unknown as OrganisationWrites;
     await reconcileOrganisation(await factsOf(resource), writes, signal);
     return written[0]?.conditions!.find(({ type }) => type === 'Ready');
   }

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import { SCAN_ID_LABEL, type AccessibilityScanSpec, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { EXIT_PERMANENT } from '../../core/protocol/pod-messages.ts';
 import { JOBS, PODS, SCANS, SECRETS, type Pod } from '../../operator/scan/kube-types.ts';
-import { createSweeper } from '../../operator/maintenance/sweeper.ts';
+import { runSweep } from '../../operator/maintenance/sweeper.ts';
 import { createChildren } from '../../operator/scan/launch/children.ts';
-import { createMirror } from '../../operator/scan/mirror.ts';
 import { noMessageBus } from '../../stores/nats.ts';
 import { nightly } from '../support/nightly.ts';
 import { createRandom } from '../support/random.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { silentLogger } from '../support/silent-logger.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { contextOf } from '../support/operator-context.ts';
 import { openContext, until, type OperatorContext, type RunningOperator, type Scan } from './context.ts';
 import { crashAfter } from './crash.ts';
 
@@ -156,24 +156,19 @@ describe('operator: leftovers', function () {
     expect(await context.held()).to.equal(0);
     expect(await context.spent()).to.equal(charged);
     // The uploads of a scan whose operator crashed between the release and the removal are the sweeper's.
-    await createSweeper({
-      ...context.stores,
+    const sweeps = contextOf({
       connection: context.connection,
       scanClient: { get: () => undefined, patchStatus: unexpected, patchMetadata: unexpected },
       children: createChildren(context.connection),
-      onEnd: unexpected,
+      metrics: { ended: unexpected },
+      stores: context.stores,
       reports: context.reports,
-      mirror: createMirror({ ...context.stores, bus: noMessageBus(), onUncharged: () => undefined }),
-      reconcileAgain: () => undefined,
-      watched: { namespaces: [], operatorClass: 'curbcut' },
-      apiNamespace: context.namespace,
-      retentionDays: 90,
-      verdictDays: 400,
-      pendingForMs: 0,
-      staleForMs: 86_400_000,
-      logger: silentLogger,
-      now: () => new Date(Date.now() + 2 * 3_600_000),
-    })(new AbortController().signal);
+      bus: noMessageBus(),
+      settings: { namespace: context.namespace, retentionDays: 90, verdictDays: 400 },
+      clock: { ...systemClock, now: () => new Date(Date.now() + 2 * 3_600_000) },
+    });
+    const options = { reconcileAgain: () => undefined, pendingForMs: 0, staleForMs: 86_400_000 };
+    await runSweep(sweeps, options, new AbortController().signal);
     expect(await context.reports.uploads()).to.deep.equal([]);
   });
 });

@@ -1,7 +1,8 @@
 /** The task that keeps the list of sites. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { createSitesTask } from '../../operator/maintenance/ended-scans.ts';
+import { contextOf } from '../support/operator-context.ts';
+import { sitesTask } from '../../operator/maintenance/ended-scans.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { openStores } from '../../stores/stores.ts';
 import { useDatabase, useStore } from '../stores/database.ts';
@@ -23,17 +24,14 @@ describe('operator: the list of sites', () => {
     const hosts = Array.from({ length: 5 }, (_, at) => `s${at}.example`);
     const ids = await Promise.all(hosts.map((host) => endedScan(organisation, host)));
     const listed = async () => (await stores.sites.search(organisation, { limit: 9 })).sites.map(({ scan }) => scan).sort();
-    const crash = createSitesTask({
-      scans: { unlisted: stores.scans.unlisted, listed: () => Promise.reject(new Error('it stopped')) },
-      sites: stores.sites,
-      batch: 2,
-    });
+    const scans = { unlisted: stores.scans.unlisted, listed: () => Promise.reject(new Error('it stopped')) };
+    const crash = sitesTask(contextOf({ stores: { scans, sites: stores.sites } }), 2);
     await crash.run(new AbortController().signal).then(
       () => expect.fail('it did not stop'),
       () => undefined,
     );
     expect(await listed()).to.have.length(2);
-    await createSitesTask({ ...stores, batch: 2 }).run(new AbortController().signal);
+    await sitesTask(contextOf({ stores }), 2).run(new AbortController().signal);
     expect(await listed()).to.deep.equal(ids.toSorted());
     expect(await stores.scans.unlisted(9)).to.deep.equal([]);
   });

@@ -1,15 +1,16 @@
 import { expect } from 'chai';
-import { createMirror } from '../../operator/scan/mirror.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { createResourceClient } from '../../operator/runtime/resource-client.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
 import { createChildren } from '../../operator/scan/launch/children.ts';
-import type { Watched } from '../../operator/settings.ts';
+import type { OperatorSettings } from '../../operator/config.ts';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { SweepResult } from '../../operator/maintenance/sweep.ts';
-import { createSweeper } from '../../operator/maintenance/sweeper.ts';
+import { runSweep } from '../../operator/maintenance/sweeper.ts';
 import { noMessageBus } from '../../stores/nats.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { contextOf } from '../support/operator-context.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { AllStores } from '../../stores/stores.ts';
@@ -18,6 +19,7 @@ import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { incomingKeys, type Reports } from '../../stores/reports.ts';
 import { useContext, reasonOf, reportKeys, until, type Scan } from './context.ts';
 
+type Watched = Pick<OperatorSettings, 'watchNamespaces' | 'operatorClass'>;
 type SweepOverrides = Partial<Pick<AllStores, 'scans' | 'credits'>> & {
   connection?: KubernetesConnection;
   reports?: Reports;
@@ -63,30 +65,25 @@ describe('operator: the sweeper', function () {
       connection = context.connection,
       reports = context.reports,
       signal = new AbortController().signal,
-      watched = { namespaces: [], operatorClass: 'curbcut' },
+      watched = { watchNamespaces: [], operatorClass: 'curbcut' },
       logger = silentLogger,
       ...replaced
     }: SweepOverrides = {},
   ): Promise<SweepResult> {
     const stores = { ...context.stores, ...replaced };
-    return createSweeper({
+    const sweeps = contextOf({
       connection,
       scanClient: uncached(connection),
       children: createChildren(connection),
-      onEnd: (_phase, reason) => void ends.push(reason),
-      ...stores,
+      metrics: { ended: (_phase, reason) => void ends.push(reason) },
+      stores,
       reports,
-      mirror: createMirror({ ...stores, bus: noMessageBus(), onUncharged: () => undefined }),
-      reconcileAgain: (scan) => reconciled.push(scan.metadata.name),
-      apiNamespace: context.namespace,
-      retentionDays: 90,
-      verdictDays: 400,
-      pendingForMs: 120_000,
-      staleForMs: 300_000,
-      watched,
+      bus: noMessageBus(),
+      settings: { namespace: context.namespace, retentionDays: 90, verdictDays: 400, ...watched },
       logger,
-      now: () => new Date(Date.now() + seconds * 1000),
-    })(signal);
+      clock: { ...systemClock, now: () => new Date(Date.now() + seconds * 1000) },
+    });
+    return runSweep(sweeps, { reconcileAgain: (scan) => reconciled.push(scan.metadata.name) }, signal);
   }
 
   /** Deletes a resource without an operator to settle it. */
@@ -156,12 +153,12 @@ describe('operator: the sweeper', function () {
       await operator.stop();
       return scan;
     }
-    const elsewhere = (): Watched => ({ namespaces: [context.namespace], operatorClass: 'curbcut' });
+    const elsewhere = (): Watched => ({ watchNamespaces: [context.namespace], operatorClass: 'curbcut' });
     const forbidden = (): Promise<never> => Promise.reject(new KubernetesError(403, 'Forbidden', 'accessibilityscans is forbidden'));
 
     for (const [what, watched] of [
       ['its namespace was taken out', elsewhere],
-      ["the operator's class has changed", (): Watched => ({ namespaces: [], operatorClass: 'other' })],
+      ["the operator's class has changed", (): Watched => ({ watchNamespaces: [], operatorClass: 'other' })],
     ] as const)
       it(`ends the scan and leaves no credits, no finalizer and no Job: ${what}`, async () => {
         const scan = await launched();

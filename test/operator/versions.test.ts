@@ -5,7 +5,7 @@ import { incomingKeys } from '../../stores/reports.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
-import { SCANNER } from './settings.ts';
+import { SCANNER } from '../support/operator-settings.ts';
 import { useContext, reasonOf, type Scan } from './context.ts';
 
 const OTHER = '0.0.9';

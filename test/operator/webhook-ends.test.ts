@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { createMetrics } from '../../api/metrics.ts';
 import { createPost, RESPONSE_MAX } from '../../api/outbox/post.ts';
 import { createWebhookSender } from '../../api/outbox/webhook-sender.ts';
-import { createAnnounceTask } from '../../operator/webhooks/announce.ts';
+import { announceTask } from '../../operator/webhooks/announce.ts';
 import type { Resolution } from '../../core/scan/targets.ts';
 import { RETRIED_FOR_MS, STOPPED_AFTER_MS } from '../../core/webhooks/webhooks.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -12,6 +12,7 @@ import type { Webhook, WebhookFields } from '../../stores/webhooks/webhooks.ts';
 import { until } from '../runtime/cluster.ts';
 import { useDatabase } from '../stores/database.ts';
 import { scanRow } from '../support/scan-rows.ts';
+import { contextOf } from '../support/operator-context.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { startReceiver, type Answer, type Receiver } from '../support/webhook-receiver.ts';
 
@@ -236,13 +237,7 @@ describe('ends of webhooks', () => {
       message: 'No page: <!channel> & <https://evil.example|win>',
       finishedAt: new Date(),
     });
-    const task = createAnnounceTask({
-      stores,
-      settings: { publicBaseUrl: 'https://curbcut.example.com', webhooks: true },
-      metrics: { stores: metrics },
-      undeclared: () => [],
-      now: () => new Date(),
-    });
+    const task = announceTask(contextOf({ stores, metrics: { stores: metrics } }), () => []);
     await task.run(new AbortController().signal);
     await until('it arrived', () => receiver.received.length === 1);
     const text = 'No page: &lt;!channel&gt; &amp; &lt;https://evil.example|win&gt;';

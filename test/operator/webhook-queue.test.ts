@@ -1,8 +1,10 @@
 /** Which events are put into the queues of webhooks that were added, or added again, in the meantime. */
 import { expect } from 'chai';
-import { createAnnounceTask } from '../../operator/webhooks/announce.ts';
+import { createOperatorMetrics } from '../../operator/metrics.ts';
+import { announceTask } from '../../operator/webhooks/announce.ts';
 import { createCreditsTask } from '../../api/outbox/credits-low.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
+import { contextOf } from '../support/operator-context.ts';
 import { useDatabase } from '../stores/database.ts';
 import { scanRow } from '../support/scan-rows.ts';
 
@@ -21,13 +23,12 @@ describe('the queues of webhooks', () => {
     announced = [];
   });
 
-  const run = async (create: typeof createAnnounceTask | typeof createCreditsTask) => {
-    const metrics = { webhookEvent: (event: string) => void announced.push(event) };
-    const [settings, undeclared, now] = [{ publicBaseUrl: null, webhooks: true }, () => [], () => new Date()];
+  const run = async (create: typeof announceTask | typeof createCreditsTask) => {
+    const metrics = { ...createOperatorMetrics().stores, webhookEvent: (event: string) => void announced.push(event) };
     const task =
-      create === createAnnounceTask
-        ? createAnnounceTask({ stores, settings, metrics: { stores: metrics }, undeclared, now })
-        : createCreditsTask({ ...stores, metrics, publicBaseUrl: null, now });
+      create === announceTask
+        ? announceTask(contextOf({ stores, metrics: { stores: metrics }, settings: { publicBaseUrl: null } }), () => [])
+        : createCreditsTask({ ...stores, metrics, publicBaseUrl: null, now: () => new Date() });
     await task.run(new AbortController().signal);
   };
   const typesOf = async (webhook: string) => (await stores.deliveries.list(ACME, webhook, { limit: 10 })).map(({ type }) => type);
@@ -43,12 +44,12 @@ describe('the queues of webhooks', () => {
       return added.webhook.id;
     };
     const early = await add('early');
-    await run(createAnnounceTask);
+    await run(announceTask);
     const late = await add('late');
     const about = { namespace: 'team', name: 'nightly', url: 'https://shop.example.com/', comparison: null };
     const data = { ...about, scanId: row.id, previousScanId: 'before', passed: false };
     await stores.webhookEvents.add({ scan: row.id, organisation: ACME, at: new Date(), data });
-    await run(createAnnounceTask);
+    await run(announceTask);
     expect(await typesOf(early)).to.have.members(['scan.completed', 'schedule.regressed']);
     expect(await typesOf(late)).to.deep.equal(['schedule.regressed']);
     expect(announced).to.deep.equal(['scan.completed', 'schedule.regressed', 'schedule.regressed']);

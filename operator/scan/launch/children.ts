@@ -28,26 +28,9 @@ export class ChildRefused extends Error {
 /** The Secret with a pod's input. */
 export type InputSecret = ObjectOf<V1Secret> & Required<Pick<V1Secret, 'type' | 'immutable' | 'data'>>;
 
-export interface Children {
-  /** Reads the scan's Job from the API server. Returns null if it has none. */
-  readJob(scan: AccessibilityScan, scanId: string, signal: AbortSignal): Promise<Job | null>;
-  /** Creates the Secret. Never accepts an existing one, which anybody may have created. @throws ChildRefused; KubernetesError 409 if the name is taken */
-  createSecret(secret: InputSecret, signal: AbortSignal): Promise<void>;
-  /** Creates the suspended Job, or returns the existing one if it was resumed. Deletes one that is still suspended. @throws ChildRefused */
-  createJob(scan: AccessibilityScan, job: Job, signal: AbortSignal): Promise<Job>;
-  /** Lets the Job controller create the pods of a Job. */
-  resumeJob(job: Job, signal: AbortSignal): Promise<Job>;
-  /** Lets the Job controller delete the pods of a Job, which then have the time of their grace period. The Job and its ended pods stay. */
-  suspendJob(job: Job, signal: AbortSignal): Promise<Job>;
-  /** Lists a Job's pods on the API server. */
-  listPods(job: Job, scanId: string, signal: AbortSignal): Promise<Pod[]>;
-  /** Deletes a Job and its pods. No error if it does not exist. */
-  removeJob(job: Job, signal: AbortSignal): Promise<void>;
-  /** Marks a pod on a lost node as failed, as the pod garbage collector does when a node is deleted. */
-  failLostPod(pod: Pod, now: Date, signal: AbortSignal): Promise<void>;
-}
+export type Children = ReturnType<typeof createChildren>;
 
-export function createChildren(connection: KubernetesConnection): Children {
+export function createChildren(connection: KubernetesConnection) {
   async function create<T>(type: ResourceType, body: InputSecret | Job, signal: AbortSignal): Promise<T> {
     try {
       return await connection.request<T>('POST', connection.path(type, body.metadata.namespace), { body, signal });
@@ -69,12 +52,15 @@ export function createChildren(connection: KubernetesConnection): Children {
   }
 
   return {
-    async readJob(scan, scanId, signal) {
+    /** Reads the scan's Job from the API server. Returns null if it has none. */
+    async readJob(scan: AccessibilityScan, scanId: string, signal: AbortSignal): Promise<Job | null> {
       const job = await readIfThere<Job>(connection, connection.path(JOBS, scan.metadata.namespace, jobNameOf(scanId)), { signal });
       return job !== null && isOwnedBy(job, scan.metadata.uid!) ? job : null;
     },
-    createSecret: (secret, signal) => create<void>(SECRETS, secret, signal),
-    async createJob(scan, job, signal) {
+    /** Never accepts an existing Secret, which anybody may have created. @throws ChildRefused; KubernetesError 409 if the name is taken */
+    createSecret: (secret: InputSecret, signal: AbortSignal) => create<void>(SECRETS, secret, signal),
+    /** Creates the suspended Job, or returns the existing one if it was resumed. Deletes one that is still suspended. @throws ChildRefused */
+    async createJob(scan: AccessibilityScan, job: Job, signal: AbortSignal): Promise<Job> {
       try {
         return essentialJob(await create<Job>(JOBS, job, signal));
       } catch (error) {
@@ -89,9 +75,11 @@ export function createChildren(connection: KubernetesConnection): Children {
         throw new Error(`the launch of Job ${name} was interrupted, starting again`);
       }
     },
-    resumeJob: (job, signal) => setSuspended(job, false, signal),
-    suspendJob: (job, signal) => setSuspended(job, true, signal),
-    async listPods(job, scanId, signal) {
+    /** Lets the Job controller create the pods of a Job. */
+    resumeJob: (job: Job, signal: AbortSignal) => setSuspended(job, false, signal),
+    /** Lets the Job controller delete the pods of a Job, which then have the time of their grace period. The Job and its ended pods stay. */
+    suspendJob: (job: Job, signal: AbortSignal) => setSuspended(job, true, signal),
+    async listPods(job: Job, scanId: string, signal: AbortSignal): Promise<Pod[]> {
       const query = { labelSelector: `${SCAN_ID_LABEL}=${scanId}` };
       const listing = connection.request<{ items: Pod[] }>('GET', connection.path(PODS, job.metadata.namespace), { query, signal });
       // Without the right to list, the caches are all there is.
@@ -101,8 +89,10 @@ export function createChildren(connection: KubernetesConnection): Children {
       });
       return items.filter((pod) => isOwnedBy(pod, job.metadata.uid!)).map(essentialPod);
     },
-    removeJob: (job, signal) => deleteJob(job, { uid: job.metadata.uid }, signal),
-    async failLostPod({ metadata, status }, now, signal) {
+    /** Deletes a Job and its pods. No error if it does not exist. */
+    removeJob: (job: Job, signal: AbortSignal) => deleteJob(job, { uid: job.metadata.uid }, signal),
+    /** Marks a pod on a lost node as failed, as the pod garbage collector does when a node is deleted. */
+    async failLostPod({ metadata, status }: Pod, now: Date, signal: AbortSignal): Promise<void> {
       const kept = (status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
       const disrupted = {
         type: 'DisruptionTarget',

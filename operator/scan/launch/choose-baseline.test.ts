@@ -1,9 +1,10 @@
 import { expect } from 'chai';
+import { contextOf } from '../../../test/support/operator-context.ts';
 import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { NewestDone } from '../../../stores/scans/scan-search.ts';
 import { scanRow } from '../../../test/support/scan-rows.ts';
-import { createBaselineChoice } from './preflight.ts';
+import { chooseBaseline } from './preflight.ts';
 
 const NOW = new Date('2026-03-02T10:00:05Z');
 const reports = { export: { key: 'e', bytes: 1, sha256: 'a' }, pdf: { key: 'p', bytes: 1, sha256: 'b' } };
@@ -24,18 +25,21 @@ const rows: ScanRow[] = [
 /** Chooses with a store that answers the search with a row. @returns the choice and what was searched */
 async function choose(choice: BaselineChoice, newest: string | null = null, scan = 'own') {
   const searches: [string, NewestDone][] = [];
-  const found = await createBaselineChoice({
-    retentionDays: 90,
-    now: () => NOW,
-    scans: {
-      find: async (id, organisation) =>
-        rows.find((row) => row.id === id && (organisation ?? row.organisation) === row.organisation) ?? null,
-      async newestDoneWith(organisation, search) {
-        searches.push([organisation, search]);
-        return rows.find(({ id }) => id === newest) ?? null;
+  const context = contextOf({
+    settings: { retentionDays: 90 },
+    clock: { now: () => NOW },
+    stores: {
+      scans: {
+        find: async (id, organisation) =>
+          rows.find((row) => row.id === id && (organisation ?? row.organisation) === row.organisation) ?? null,
+        async newestDoneWith(organisation, search) {
+          searches.push([organisation, search]);
+          return rows.find(({ id }) => id === newest) ?? null;
+        },
       },
     },
-  })(scan, choice);
+  });
+  const found = await chooseBaseline(context, scan, choice);
   return { found, searches };
 }
 

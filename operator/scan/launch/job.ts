@@ -12,6 +12,8 @@ import {
 import { EXIT_PERMANENT, POD_AUTH_PATH, POD_IDENTITY_ANNOTATIONS, POD_INPUT_PATH } from '../../../core/protocol/pod-messages.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import type { ObjectOf, Wire } from '../../../platform/kubernetes/kubernetes.ts';
+import type { OutboundProxy } from '../../../platform/outbound-proxy.ts';
+import type { Credential } from '../../../platform/setting-files.ts';
 import { CONTAINER, IMAGE_ANNOTATION } from '../kube-types.ts';
 import { JOB_MARGIN_SECONDS, STOP_SECONDS } from '../policy/facts.ts';
 import { mergePodTemplate, type ScannerPodTemplate } from './pod-template.ts';
@@ -28,6 +30,26 @@ export interface ScannerSettings {
   seccompProfile?: string;
   /** The number of retries after crashes. */
   retries: number;
+}
+
+/** The installation's settings in the pod input. */
+export interface PodSettings {
+  allowTargets: readonly string[];
+  denyTargets: readonly string[];
+  workers: number;
+  pageBudgetMs: number;
+  /** The largest export that is accepted, in bytes. */
+  exportMaxBytes: number;
+  /** The service's address, for the scanner's user agent. */
+  contactUrl?: string;
+  /** The collector for the pods' spans. Default: no tracing. */
+  otlpEndpoint?: string;
+  /** Authorities that pods trust for the message bus, the object store and the collector. Default: only public ones. */
+  privateCa?: Credential;
+  /** Authorities that pods trust for scanned sites. Default: only public ones. */
+  siteCa?: Credential;
+  /** The proxy of pods. Default: none. */
+  proxy?: OutboundProxy;
 }
 
 /** The scan for which the Job and the Secret are built. */

@@ -1,13 +1,12 @@
 import { expect } from 'chai';
+import { contextOf } from '../../../test/support/operator-context.ts';
 import { NOW, SCAN_ID, ago, condition, scanWith } from '../../../test/support/scan-samples.ts';
 import { scanRow } from '../../../test/support/scan-rows.ts';
-import { NO_TRACER } from '../../../platform/tracing.ts';
 import { KubernetesError, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
-import { createScanTraces } from '../traces.ts';
 import { createChildren } from './children.ts';
-import { createLauncher } from './launch.ts';
+import { launch } from './launch.ts';
 
 interface Stored {
   kind: string;
@@ -58,13 +57,16 @@ function launcherOver(
       return serve(method, body);
     },
   } as unknown as KubernetesConnection;
-  const launcher = createLauncher({
+  const context = contextOf({
+    connection,
     children: createChildren(connection),
-    scans: { find: async () => scanRow({ id: SCAN_ID }) },
-    knownIssues: {
-      async choose(scanId, organisation, sites) {
-        asked.push([scanId, organisation, ...sites]);
-        return known;
+    stores: {
+      scans: { find: async () => scanRow({ id: SCAN_ID }) },
+      knownIssues: {
+        async choose(scanId, organisation, sites) {
+          asked.push([scanId, organisation, ...sites]);
+          return known;
+        },
       },
     },
     reports: {
@@ -73,19 +75,14 @@ function launcherOver(
       readLink: async (key) => `https://store.test/${key}`,
     },
     bus: { issueScanCredential: () => null },
-    scanner: {
-      image: 'scanner:1',
-      imagePullPolicy: 'Always',
-      hostUsers: false,
-      pod: {},
-      retries: 0,
+    settings: {
+      scanner: { image: 'scanner:1', imagePullPolicy: 'Always', hostUsers: false, pod: {}, retries: 0 },
+      pod: { allowTargets: [], denyTargets: [], workers: 1, pageBudgetMs: 1000, exportMaxBytes: 64_000_000 },
+      runTime: { pendingDeadlineSeconds: 60, baseSeconds: 60, maxSeconds: 600, workers: 1, pageBudgetMs: 1000 },
     },
-    pod: { allowTargets: [], denyTargets: [], workers: 1, pageBudgetMs: 1000, exportMaxBytes: 64_000_000 },
-    runTime: { pendingDeadlineSeconds: 60, baseSeconds: 60, maxSeconds: 600, workers: 1, pageBudgetMs: 1000 },
-    traces: createScanTraces(NO_TRACER),
   });
-  const launch = (scan = SCAN) => launcher(scan, SCAN_ID, NOW, new AbortController().signal);
-  return { requests, secrets, asked, launch, job: () => job };
+  const launchIt = (scan = SCAN) => launch(context, scan, SCAN_ID, NOW, new AbortController().signal);
+  return { requests, secrets, asked, launch: launchIt, job: () => job };
 }
 
 const rejection = (promise: Promise<unknown>): Promise<unknown> =>

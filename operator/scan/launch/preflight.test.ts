@@ -1,13 +1,14 @@
 import { expect } from 'chai';
+import { contextOf } from '../../../test/support/operator-context.ts';
 import { NOW, scanWith } from '../../../test/support/scan-samples.ts';
 import { scanRow } from '../../../test/support/scan-rows.ts';
 import type { Organisation } from '../../../core/organisation.ts';
 import type { Resolution } from '../../../core/scan/targets.ts';
-import { ORGANISATION_LABEL, type AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
+import { ORGANISATION_LABEL, type AccessibilityScan, type AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
 import { DASHBOARD_MANAGER, MANAGED_BY_LABEL } from '../../../core/protocol/scan-schedules.ts';
 import type { Reservation } from '../../../stores/credits/credits.ts';
 import type { NewRow, ScanRow } from '../../../stores/scans/scan-row.ts';
-import { createPreflight, ReservationLate } from './preflight.ts';
+import { claim, ReservationLate, reserve, vet } from './preflight.ts';
 
 describe('the preflight of manifests', () => {
   const RESOLVED: Resolution = { ok: true, addresses: ['203.0.113.7'] };
@@ -40,34 +41,42 @@ describe('the preflight of manifests', () => {
     const row = scanRow({ id: 'a', organisation: 'acme', resource: { namespace: 'team', name: 'a' }, pagesReserved });
     row.options.maxPages = 5;
     const team = { id: 'acme', blocked, deletedAt: null as Date | null } as Organisation;
-    const preflight = createPreflight({
-      scans: {
-        find: async () => (create ? null : row),
-        mirror: async (_, change) => ({ row: { ...row, ...change }, changed: true }),
-        create: create ?? (async () => expect.fail()),
-        accept: async () => expect.fail(),
-        abandon: async () => expect.fail(),
-      },
-      organisations: { find: async (id) => ({ ...team, id }), findByNamespace: async () => (create ? team : null) },
-      dashboardSchedules: { owners: async () => claims },
-      credits: {
-        async balance() {
-          calls.push('balance');
-          return { balance, granted: 9, held: 0, spent: 0 };
+    const context = contextOf({
+      stores: {
+        scans: {
+          find: async () => (create ? null : row),
+          mirror: async (_, change) => ({ row: { ...row, ...change }, changed: true }),
+          create: create ?? (async () => expect.fail()),
+          accept: async () => expect.fail(),
+          abandon: async () => expect.fail(),
         },
-        async reserve({ pages, partial, maxLive }) {
-          calls.push(`reserve ${pages}`);
-          expect([partial, maxLive], 'a share limits submissions, and places limit manifests').to.deep.equal([false, undefined]);
-          return answer;
+        organisations: { find: async (id) => ({ ...team, id }), findByNamespace: async () => (create ? team : null) },
+        dashboardSchedules: { owners: async () => claims },
+        credits: {
+          async balance() {
+            calls.push('balance');
+            return { balance, granted: 9, held: 0, spent: 0 };
+          },
+          async reserve({ pages, partial, maxLive }) {
+            calls.push(`reserve ${pages}`);
+            expect([partial, maxLive], 'a share limits submissions, and places limit manifests').to.deep.equal([false, undefined]);
+            return answer;
+          },
         },
       },
       resolver: { resolve: async () => resolution },
-      apiNamespace: 'curbcut',
-      maxPagesLimit: 500,
-      targets: { allow: ['203.0.113.0/24'], deny: [] },
-      podTemplate: { allow: [], maxResources: { cpu: '1', memory: '1Gi' } },
-      now: () => NOW,
+      settings: {
+        maxPagesLimit: 500,
+        targets: { allow: ['203.0.113.0/24'], deny: [] },
+        podTemplate: { allow: [], maxResources: { cpu: '1', memory: '1Gi' } },
+      },
+      clock: { now: () => NOW },
     });
+    const preflight = {
+      claim: (scan: AccessibilityScan, scanId: string) => claim(context, scan, scanId),
+      vet: (scan: AccessibilityScan, scanId: string) => vet(context, scan, scanId),
+      reserve: (scanId: string) => reserve(context, scanId),
+    };
     return {
       calls,
       preflight,

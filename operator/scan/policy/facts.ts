@@ -5,7 +5,7 @@ import type { Phase } from '../../../core/scan/phases.ts';
 import type { Job, Pod } from '../kube-types.ts';
 import type { PodMessages } from '../results/pod-message-log.ts';
 import type { PodIdentity, PodStored } from '../../../core/protocol/pod-messages.ts';
-import { createStates, type States } from '../../runtime/controller.ts';
+import type { States } from '../../runtime/controller.ts';
 import type { EndReason, WaitReason } from './condition-reasons.ts';
 import type { StatusPatch, VerifiedResult } from './status.ts';
 /** The time limit of each state, in milliseconds. */
@@ -189,8 +189,6 @@ export function newReconcileState(): ReconcileState {
     statusAt: null,
   };
 }
-
-export const createReconcileStates = (): ReconcileStates => createStates(newReconcileState);
 
 /** The settings for the run time. */
 export interface RunTime {

@@ -1,21 +1,21 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
-import { NO_TRACER } from '../../../platform/tracing.ts';
+import { contextOf } from '../../../test/support/operator-context.ts';
+import { createStates } from '../../runtime/controller.ts';
 import { NOW, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
-import { createReconcileStates } from '../policy/facts.ts';
-import { createScanTraces } from '../traces.ts';
+import { newReconcileState } from '../policy/facts.ts';
 import type { ControllerDefinition } from '../../runtime/manager.ts';
 import { addResultsController } from './controller.ts';
 import type { VerifiedResult } from '../policy/status.ts';
 import { scanRow } from '../../../test/support/scan-rows.ts';
-import type { Ingested } from './ingest.ts';
+import type { ingest as ingestResults, Ingested } from './ingest.ts';
 import { LARGE_EXPORT_BYTES } from '../../../report/schema/export-size.ts';
 import { createSemaphore, ONE_AT_A_TIME } from '../../../platform/concurrency/semaphore.ts';
 
 describe('results controller', () => {
   /** A controller whose verifications end when the test ends them. */
   function controllerOf() {
-    const states = createReconcileStates();
+    const states = createStates(newReconcileState);
     const enqueued: string[] = [];
     const started: { scanId: string; end: (ingested: Ingested) => void; fail: (error: Error) => void }[] = [];
     const scan = (name: string, phase: 'scanning' | 'canceled' = 'scanning') =>
@@ -34,29 +34,28 @@ describe('results controller', () => {
         return () => undefined;
       },
     };
-    addResultsController(manager, {
+    const context = contextOf({
+      manager,
       scanClient: { get: (_namespace, name) => scans.get(name) },
-      states,
+      scanStates: states,
       children: { listPods: async () => [] },
       reports: { read: async () => ({ ok: false, reason: 'missing' }), size: async () => failing('store') },
-      scans: { find: async () => failing('rows') ?? scanRow({ id: 'a', organisation: 'acme' }) },
-      knownIssues: {
-        chosenFor: async () => ({ at: NOW.toISOString(), issues: [], leftOut: 0 }),
-        recordMatches: async (_organisation, _site, { unmatched }) => void recorded.push(...unmatched),
-      },
-      ingestion: {
-        ingest: (stored) =>
-          new Promise<Ingested>((end, fail) => {
-            started.push({ scanId: stored.scanId, end, fail });
-          }),
+      stores: {
+        scans: { find: async () => failing('rows') ?? scanRow({ id: 'a', organisation: 'acme' }) },
+        knownIssues: {
+          chosenFor: async () => ({ at: NOW.toISOString(), issues: [], leftOut: 0 }),
+          recordMatches: async (_organisation, _site, { unmatched }) => void recorded.push(...unmatched),
+        },
       },
       verifier: { start: () => undefined, stop: () => undefined },
       largeExports: createSemaphore(ONE_AT_A_TIME),
-      traces: createScanTraces(NO_TRACER),
-      apiNamespace: 'curbcut',
-      enqueueScan: (key) => enqueued.push(key),
-      now: () => NOW,
+      clock: { now: () => NOW },
     });
+    const ingest: typeof ingestResults = (_, { stored }) =>
+      new Promise<Ingested>((end, fail) => {
+        started.push({ scanId: stored.scanId, end, fail });
+      });
+    addResultsController(context, (key) => enqueued.push(key), ingest);
     const { signal } = new AbortController();
     return {
       down,

@@ -12,45 +12,26 @@ import { withDefaults } from '../../../core/scan/options.ts';
 import { siteOf } from '../../../core/scan/site.ts';
 import type { ChosenKnownIssues } from '../../../core/scan/known-issues.ts';
 import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
-import type { Permit, Semaphore } from '../../../platform/concurrency/semaphore.ts';
-import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
-import type { KnownIssues } from '../../../stores/known-issues/known-issues.ts';
+import type { Permit } from '../../../platform/concurrency/semaphore.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { incomingKeys, type Reports } from '../../../stores/reports.ts';
 import { fromKey } from '../../runtime/cache.ts';
-import type { Manager } from '../../runtime/manager.ts';
-import type { Children } from '../launch/children.ts';
-import { type FoundResult, type ReconcileState, type ReconcileStates, reservedPages, type ResultTask } from '../policy/facts.ts';
+import type { OperatorContext } from '../../context.ts';
+import { type FoundResult, type ReconcileState, reservedPages, type ResultTask } from '../policy/facts.ts';
 import { hasEnded } from '../policy/status.ts';
-import type { ScanClient } from '../kube-types.ts';
-import type { ScanTraces } from '../traces.ts';
+import { traced } from '../traces.ts';
 import { POD_MESSAGE_MAX_BYTES, type PodIdentity } from '../../../core/protocol/pod-messages.ts';
-import { type Ingestion, ResultUnwanted } from './ingest.ts';
-import type { Verifier } from './verifier.ts';
+import { ingest, ResultUnwanted } from './ingest.ts';
 import type { Expectation } from './verify.ts';
 import { readPodMessage } from './pod-message-log.ts';
-export interface ResultsControllerDeps {
-  scanClient: Pick<ScanClient, 'get'>;
-  states: ReconcileStates;
-  children: Pick<Children, 'listPods'>;
-  reports: Pick<Reports, 'read' | 'size'>;
-  scans: Pick<Scans, 'find'>;
-  knownIssues: Pick<KnownIssues, 'chosenFor' | 'recordMatches'>;
-  ingestion: Ingestion;
-  /** Runs while the controller runs. */
-  verifier: Pick<Verifier, 'start' | 'stop'>;
-  /** Shared with the comparison of exports. */
-  largeExports: Semaphore;
-  traces: ScanTraces;
-  apiNamespace: string;
-  enqueueScan: (key: string) => void;
-  now: () => Date;
-}
-
 interface ResultFacts {
   scan: AccessibilityScan;
   scanId: string;
   state: ReconcileState;
 }
+
+type SearchTask = Extract<ResultTask, { do: 'search' }>;
+type VerifyTask = Extract<ResultTask, { do: 'verify' }>;
 
 /** The number of results that are verified concurrently. More would need more memory, and a verification takes about 0.1 s. */
 const WORKERS = 2;
@@ -65,97 +46,112 @@ class RowUnread extends Error {
 }
 
 /** Adds the controller. @returns a function that enqueues a scan with a task */
-export function addResultsController(manager: Pick<Manager, 'add'>, deps: ResultsControllerDeps): (key: string) => void {
-  const { scanClient, states, largeExports, enqueueScan, now } = deps;
-
-  async function search(task: Extract<ResultTask, { do: 'search' }>, { scanId, state }: ResultFacts, signal: AbortSignal): Promise<void> {
-    const [found, pods] = await Promise.all([
-      findResults(deps.reports, scanId, task.slots, signal),
-      task.job === null ? [] : deps.children.listPods(task.job, scanId, signal),
-    ]);
-    state.search = { at: now(), found, pods };
-  }
-
-  /** The size of the larger export that a verification reads, in bytes. */
-  async function largestOf({ stored }: Extract<ResultTask, { do: 'verify' }>, baseline: Expectation['baseline']): Promise<number> {
-    const before = hasReport(baseline) ? await deps.reports.size(reportKeys(baseline.scanId).export) : null;
-    return Math.max(stored.export.bytes, before ?? 0);
-  }
-
-  /** Records which known issues matched nothing. A scan of a test key says nothing about the site that people use. */
-  async function recordMatches(
-    { id, organisation, options, test }: ScanRow,
-    { at }: ChosenKnownIssues,
-    unmatched: string[],
-  ): Promise<void> {
-    if (test === true) return;
-    const matches = { scanId: id, at: new Date(at), unmatched };
-    await deps.knownIssues.recordMatches(organisation, siteOf(options.url), matches).catch((cause: unknown) => {
-      throw new RowUnread('the matches of known issues could not be stored', { cause });
-    });
-  }
-
-  async function verify(task: Extract<ResultTask, { do: 'verify' }>, facts: ResultFacts, signal: AbortSignal): Promise<void> {
-    const { scan, scanId, state } = facts;
-    const { stored, slot } = task;
-    const isWanted = () => {
-      const current = scanClient.get(scan.metadata.namespace!, scan.metadata.name);
-      return current !== undefined && !hasEnded(current);
-    };
-    // What the row says, because anyone can change annotations while the scan runs.
-    const [row, knownIssues] = await Promise.all([deps.scans.find(scanId), deps.knownIssues.chosenFor(scanId)]).catch((cause: unknown) => {
-      throw new RowUnread('the row of the scan could not be read', { cause });
-    });
-    const metadata = row?.metadata;
-    const expected = expectationOf(scan, scanId, { announced: stored.pages, metadata, ...(knownIssues && { knownIssues }) });
-    const ingested = await deps.traces.during('ingest', scan, scanId, () =>
-      deps.ingestion.ingest(stored, slot, expected, { signal, isWanted }),
-    );
-    if (ingested.ok) {
-      // A known issue that a partial report lacks may be on the other pages.
-      if (row !== null && knownIssues !== undefined && !ingested.result.partial)
-        await recordMatches(row, knownIssues, ingested.unmatchedIssues);
-      state.verified = ingested.result;
-    } else state.refused.set(stored.attempt, ingested.reason);
-  }
-
+export function addResultsController(
+  context: OperatorContext,
+  enqueueScan: (key: string) => void,
+  ingestResults = ingest,
+): (key: string) => void {
+  const { manager, scanClient, scanStates, settings, verifier, largeExports, clock } = context;
   return manager.add({
     name: 'results',
     workers: WORKERS,
     maxBackOffMs: MAX_BACK_OFF_MS,
-    // Only the scan controller enqueues.
+    // Only the scan controller enqueues. The verifier runs while this controller runs.
     sources: [
       () => {
-        deps.verifier.start();
-        return deps.verifier.stop;
+        verifier.start();
+        return verifier.stop;
       },
     ],
     async reconcile(key, signal) {
       const { namespace, name } = fromKey(key);
       const scan = scanClient.get(namespace, name);
       if (scan === undefined) return;
-      const state = states.of(scan.metadata.uid!);
+      const state = scanStates.of(scan.metadata.uid!);
       if (hasEnded(scan)) state.task = null;
       const { task } = state;
       if (task === null) return;
-      const facts: ResultFacts = { scan, scanId: scanIdOf(scan, deps.apiNamespace), state };
+      const facts: ResultFacts = { scan, scanId: scanIdOf(scan, settings.namespace), state };
       let large: Permit | null | undefined;
       try {
-        const isLarge = task.do === 'verify' && (await largestOf(task, scan.status?.baseline)) > LARGE_EXPORT_BYTES;
+        const isLarge = task.do === 'verify' && (await largestOf(context, task, scan)) > LARGE_EXPORT_BYTES;
         large = isLarge ? largeExports.tryAcquire('') : undefined;
         if (large === null) return { requeueAfterMs: LARGE_RETRY_MS };
-        await (task.do === 'search' ? search(task, facts, signal) : verify(task, facts, signal));
+        if (task.do === 'search') await search(context, task, facts, signal);
+        else await verify(context, ingestResults, task, facts, signal);
         Object.assign(state, { task: null, outageSince: null });
       } catch (error) {
         if (error instanceof ResultUnwanted) return void (state.task = null);
         // Kubernetes and MongoDB also fail, but what the scan reports and waits for is the object store.
-        if (!(error instanceof KubernetesError || error instanceof RowUnread)) state.outageSince ??= now();
+        if (!(error instanceof KubernetesError || error instanceof RowUnread)) state.outageSince ??= clock.now();
         throw error;
       } finally {
         large?.release();
         if (large !== null) enqueueScan(key);
       }
     },
+  });
+}
+
+async function search(
+  { reports, children, clock }: OperatorContext,
+  task: SearchTask,
+  { scanId, state }: ResultFacts,
+  signal: AbortSignal,
+): Promise<void> {
+  const [found, pods] = await Promise.all([
+    findResults(reports, scanId, task.slots, signal),
+    task.job === null ? [] : children.listPods(task.job, scanId, signal),
+  ]);
+  state.search = { at: clock.now(), found, pods };
+}
+
+/** The size of the larger export that a verification reads, in bytes. */
+async function largestOf({ reports }: OperatorContext, { stored }: VerifyTask, { status }: AccessibilityScan): Promise<number> {
+  const baseline = status?.baseline;
+  const before = hasReport(baseline) ? await reports.size(reportKeys(baseline.scanId).export) : null;
+  return Math.max(stored.export.bytes, before ?? 0);
+}
+
+async function verify(
+  context: OperatorContext,
+  ingestResults: typeof ingest,
+  { stored, slot }: VerifyTask,
+  facts: ResultFacts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { stores, scanClient, tracer } = context;
+  const { scan, scanId, state } = facts;
+  const isWanted = () => {
+    const current = scanClient.get(scan.metadata.namespace!, scan.metadata.name);
+    return current !== undefined && !hasEnded(current);
+  };
+  // What the row says, because anyone can change annotations while the scan runs.
+  const [row, knownIssues] = await Promise.all([stores.scans.find(scanId), stores.knownIssues.chosenFor(scanId)]).catch(
+    (cause: unknown) => {
+      throw new RowUnread('the row of the scan could not be read', { cause });
+    },
+  );
+  const expected = expectationOf(scan, scanId, { announced: stored.pages, metadata: row?.metadata, ...(knownIssues && { knownIssues }) });
+  const ingested = await traced(tracer, 'ingest', scan, scanId, () => ingestResults(context, { stored, slot, expected, isWanted }, signal));
+  if (!ingested.ok) return void state.refused.set(stored.attempt, ingested.reason);
+  // A known issue that a partial report lacks may be on the other pages.
+  if (row !== null && knownIssues !== undefined && !ingested.result.partial)
+    await recordMatches(context, row, knownIssues, ingested.unmatchedIssues);
+  state.verified = ingested.result;
+}
+
+/** Records which known issues matched nothing. A scan of a test key says nothing about the site that users see. */
+async function recordMatches(
+  { stores }: OperatorContext,
+  { id, organisation, options, test }: ScanRow,
+  { at }: ChosenKnownIssues,
+  unmatched: string[],
+): Promise<void> {
+  if (test === true) return;
+  const matches = { scanId: id, at: new Date(at), unmatched };
+  await stores.knownIssues.recordMatches(organisation, siteOf(options.url), matches).catch((cause: unknown) => {
+    throw new RowUnread('the matches of known issues could not be stored', { cause });
   });
 }
 
@@ -184,12 +180,7 @@ function expectationOf(
  * @returns the valid ones, in the same order
  * @throws if the object store is unavailable
  */
-async function findResults(
-  reports: Pick<Reports, 'read'>,
-  scanId: string,
-  slots: readonly PodIdentity[],
-  signal?: AbortSignal,
-): Promise<FoundResult[]> {
+async function findResults(reports: Reports, scanId: string, slots: readonly PodIdentity[], signal: AbortSignal): Promise<FoundResult[]> {
   const found = await Promise.all(
     slots.map(async (slot): Promise<FoundResult[]> => {
       const read = await reports.read(incomingKeys(scanId, slot).result, POD_MESSAGE_MAX_BYTES, signal);

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
+import type { PodStored } from '../../../core/protocol/pod-messages.ts';
+import { contextOf, type Parts } from '../../../test/support/operator-context.ts';
 import { rootCauseFingerprint } from '../../../report/causes/root-causes.ts';
 import type { Report, ReportViolation, TestedPage } from '../../../report/schema/schema.ts';
 import { buildReport } from '../../../report/results/build.ts';
@@ -12,7 +14,7 @@ import { reportKeys } from '../../../report/schema/objects.ts';
 import { viewObjectsOf } from '../../../report/view/view.ts';
 import { readBaseline } from '../../../report/diff/baseline.ts';
 import { type Expectation, handedOver, verified, verifyExport } from './verify.ts';
-import { createIngestion } from './ingest.ts';
+import { ingest } from './ingest.ts';
 import { createVerifier } from './verifier.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { podInput } from '../launch/launch.ts';
@@ -66,8 +68,12 @@ const BASELINE = { scanId: 'main', optional: false };
 const BEFORE = reportKeys('main').export;
 
 describe('ingestion', () => {
-  const bounds = { exportMaxBytes: 64e6 };
   const verifier = createVerifier({ memoryMib: 256 });
+  const settings = { ingest: { exportMaxBytes: 64e6, memoryMib: 256 } };
+  const { signal } = new AbortController();
+  /** Ingests what a pod has announced. */
+  const ingestOf = (parts: Parts, announced: PodStored, wanted: Expectation = expected) =>
+    ingest(contextOf({ verifier, settings, ...parts }), { stored: announced, slot, expected: wanted, isWanted: () => true }, signal);
 
   it('verifies the comparison with the baseline, which it reads itself', async () => {
     const before = bytesOf(reportOf(input, pagesOf(input.options.url, 0, [])));
@@ -76,10 +82,7 @@ describe('ingestion', () => {
     expect(report.baseline).to.deep.include({ new: 3, fixed: 0 });
     const results = async (objects: Record<string, Uint8Array>, bytes = bytesOf(report), wanted: Expectation['baseline'] = BASELINE) => {
       const reports = holding({ [from.export]: bytes, [from.pdf]: PDF, ...objects });
-      return createIngestion({ reports, bounds, verifier }).ingest(stored(bytes), slot, {
-        ...expected,
-        ...(wanted && { baseline: wanted }),
-      });
+      return ingestOf({ reports }, stored(bytes), { ...expected, ...(wanted && { baseline: wanted }) });
     };
     const difference = { new: 3, onNewPages: 0, fixed: 0, unchanged: 0, notTested: 0 };
     const accepted = await results({ [BEFORE]: before });
@@ -165,7 +168,7 @@ describe('ingestion', () => {
     const report = reportOf(input);
     const bytes = bytesOf(report);
     const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
-    const ingested = await createIngestion({ reports: holding(objects), bounds, verifier }).ingest(stored(bytes), slot, expected);
+    const ingested = await ingestOf({ reports: holding(objects) }, stored(bytes));
     expect(ingested).to.deep.equal({
       ok: true,
       result: {
@@ -212,7 +215,7 @@ describe('ingestion', () => {
       const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
       if (object !== null) objects[from.pictures] = object;
       const message = { ...stored(bytes), ...(announced !== null && { pictures: digestOf(announced) }) };
-      const ingested = await createIngestion({ reports: holding(objects), bounds, verifier }).ingest(message, slot, expected);
+      const ingested = await ingestOf({ reports: holding(objects) }, message);
       return { ingested, objects };
     };
 
@@ -271,7 +274,7 @@ describe('ingestion', () => {
     const bytes = bytesOf(reportOf(input));
     const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
     const reports = holding(objects, () => (objects[from.export] = Buffer.from('{}')));
-    const ingested = await createIngestion({ reports, bounds, verifier }).ingest(stored(bytes), slot, expected);
+    const ingested = await ingestOf({ reports }, stored(bytes));
     expect(ingested).to.deep.equal({ ok: false, reason: 'the results were changed while they were verified.' });
     expect(objects).not.to.have.any.keys(to.export, to.pdf, to.view, to.findings);
   });
@@ -287,13 +290,12 @@ describe('ingestion', () => {
         isDown ? Promise.reject(new Error('unavailable')) : store.writeView(...view),
     };
     const visited: number[] = [];
-    const onPages = (visits: readonly unknown[]): void => void visited.push(visits.length);
-    const ingestion = createIngestion({ reports, bounds, verifier, onPages });
-    const error = await ingestion.ingest(stored(bytes), slot, expected).catch((reason: unknown) => reason);
+    const metrics = { pagesVisited: (visits: readonly unknown[]): void => void visited.push(visits.length) };
+    const error = await ingestOf({ reports, metrics }, stored(bytes)).catch((reason: unknown) => reason);
     expect(error).to.be.an('error').with.property('message', 'unavailable');
     expect(visited, 'pages are counted once').to.deep.equal([]);
     isDown = false;
-    expect(await ingestion.ingest(stored(bytes), slot, expected)).to.include({ ok: true });
+    expect(await ingestOf({ reports, metrics }, stored(bytes))).to.include({ ok: true });
     expect(objects).to.include.keys(to.export, to.pdf, to.view, to.findings);
     expect(visited).to.deep.equal([2]);
   });
@@ -301,7 +303,7 @@ describe('ingestion', () => {
   it('does not copy refused results', async () => {
     const bytes = Buffer.from('{}');
     const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
-    const ingested = await createIngestion({ reports: holding(objects), bounds, verifier }).ingest(stored(bytes), slot, expected);
+    const ingested = await ingestOf({ reports: holding(objects) }, stored(bytes));
     expect(ingested.ok).to.equal(false);
     expect(objects).not.to.have.any.keys(to.export, to.pdf, to.view, to.findings);
   });
@@ -309,16 +311,14 @@ describe('ingestion', () => {
   it('survives an export that exceeds its memory limit', async () => {
     const bomb = Buffer.from(`[${'[],'.repeat(8_000_000)}[]]`);
     const reports = holding({ [from.export]: bomb, [from.pdf]: PDF });
-    const ingestion = createIngestion({ reports, bounds, verifier: createVerifier({ memoryMib: 48 }) });
-    const ingested = await ingestion.ingest(stored(bomb), slot, expected);
+    const ingested = await ingestOf({ reports, verifier: createVerifier({ memoryMib: 48 }) }, stored(bomb));
     expect(ingested).to.deep.equal({ ok: false, reason: 'the export holds more values than its size allows.' });
   });
 
   it('throws, instead of refusing the results, while the object store is unavailable', async () => {
     const unavailable = { ...holding({}), read: () => Promise.reject(new Error('unavailable')) };
-    const ingestion = createIngestion({ reports: unavailable, bounds, verifier });
     const bytes = bytesOf(reportOf(input));
-    const error = await ingestion.ingest(stored(bytes), slot, expected).then(
+    const error = await ingestOf({ reports: unavailable }, stored(bytes)).then(
       () => null,
       (reason: unknown) => reason,
     );

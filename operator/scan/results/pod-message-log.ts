@@ -55,24 +55,20 @@ const NO_MESSAGES: PodMessages = { progress: null, at: null, final: [] };
 /** The number of final messages kept, one for each of the latest attempts. */
 const FINAL_MAX = 4;
 
-/** Keeps the messages that pods publish on the bus while their scans are live. */
-export interface PodMessageLog {
-  /**
-   * Processes a raw message.
-   * @param pods the known pods of the scan
-   * @returns `news` if the scan must be reconciled, `repeat` if it adds nothing, `refused` if it is invalid
-   */
-  take(scanId: string, payload: Uint8Array, pods: readonly Pod[], now: Date): 'news' | 'repeat' | 'refused';
-  of(scanId: string): PodMessages;
-  forget(scanId: string): void;
-}
+export type PodMessageLog = ReturnType<typeof createPodMessageLog>;
 
-export function createPodMessageLog(): PodMessageLog {
+/** Keeps the messages that pods publish on the bus while their scans are live. */
+export function createPodMessageLog() {
   const scans = new Map<string, PodMessages>();
   const of = (scanId: string): PodMessages => scans.get(scanId) ?? NO_MESSAGES;
 
   return {
-    take(scanId, payload, pods, now) {
+    /**
+     * Processes a raw message.
+     * @param pods the known pods of the scan
+     * @returns `news` if the scan must be reconciled, `repeat` if it adds nothing, `refused` if it is invalid
+     */
+    take(scanId: string, payload: Uint8Array, pods: readonly Pod[], now: Date): 'news' | 'repeat' | 'refused' {
       const message = readPodMessage(payload, scanId);
       // A pod can publish for any attempt. Refuse attempts without a pod, so that a forged message cannot replace the real one.
       if (message === null || !hadPod(pods, message.attempt)) return 'refused';
@@ -83,7 +79,7 @@ export function createPodMessageLog(): PodMessageLog {
       return 'news';
     },
     of,
-    forget: (scanId) => void scans.delete(scanId),
+    forget: (scanId: string) => void scans.delete(scanId),
   };
 }
 

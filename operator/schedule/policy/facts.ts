@@ -1,7 +1,7 @@
 /** The input and output of the plan of a ScanSchedule. */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { CompletedScan, ScanSchedule, ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
-import { createStates, type States } from '../../runtime/controller.ts';
+import type { States } from '../../runtime/controller.ts';
 import type { MergePatch } from '../../runtime/resource-client.ts';
 import type { ComparedReports } from '../../../report/diff/summary.ts';
 import type { ParsedSchedule } from '../../../core/schedule/times.ts';
@@ -60,8 +60,6 @@ export const newScheduleState = (): ScheduleState => ({
   comparison: null,
   recorded: null,
 });
-
-export const createScheduleStates = (): ScheduleStates => createStates(newScheduleState);
 
 export interface ScheduleFacts {
   schedule: ScanSchedule;

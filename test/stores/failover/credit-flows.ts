@@ -1,9 +1,10 @@
 /** Flows of credits: a grant, and the settlement of a scan that is done. */
 import type { Db } from 'mongodb';
-import { createMirror } from '../../../operator/scan/mirror.ts';
+import { finishRow } from '../../../operator/scan/mirror.ts';
 import { dependencyIsDown } from '../../../stores/availability.ts';
 import { createCredits, type Credits } from '../../../stores/credits/credits.ts';
 import { createScans } from '../../../stores/scans/scans.ts';
+import { contextOf } from '../../support/operator-context.ts';
 import { SCAN_ID, scanWith } from '../../support/scan-samples.ts';
 import { scanRow } from '../../support/scan-rows.ts';
 import type { FlowOf } from './flow.ts';
@@ -45,9 +46,12 @@ export const settlement: FlowOf = (db, healthy) => {
     },
     async attempt() {
       const credits = creditsOf(db);
-      const bus = { publishStatus: () => undefined };
-      const mirror = createMirror({ scans: createScans(db), credits, bus, onUncharged: () => (uncharged += 1) });
-      await mirror.finish(scanWith({ phase: 'done', completionTime: '2026-03-02T10:00:00Z', pages }), SCAN_ID);
+      const context = contextOf({
+        stores: { scans: createScans(db), credits },
+        bus: { publishStatus: () => undefined },
+        metrics: { uncharged: () => void (uncharged += 1) },
+      });
+      await finishRow(context, scanWith({ phase: 'done', completionTime: '2026-03-02T10:00:00Z', pages }), SCAN_ID);
       await credits.relay();
     },
     isOutage: dependencyIsDown,

@@ -1,5 +1,5 @@
 /** The settings of operators in tests. */
-import type { OperatorSettings } from '../../operator/settings.ts';
+import type { OperatorSettings } from '../../operator/config.ts';
 
 /** The scanner settings in tests. */
 export const SCANNER: OperatorSettings['scanner'] = {
