@@ -63,7 +63,7 @@ parity: ## Compare the scanner's findings with a plain run of axe-core, node by 
 	@tools/setup --dev
 	@$(with_node) exec node tools/parity.ts $(if $(REST),--rest $(REST)) $(URLS)
 
-act: ## Scan the W3C's ACT test cases and write docs/act.md (CASES=folder, SOURCE="commit or date")
+act: ## Scan the W3C's ACT test cases and write docs/contributing/act.md (CASES=folder, SOURCE="commit or date")
 	@tools/setup --dev
 	@$(with_node) exec node tools/act.ts $(if $(SOURCE),--source "$(SOURCE)") $(if $(CASES),"$(CASES)")
 

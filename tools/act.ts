@@ -1,4 +1,4 @@
-/** `make act CASES=folder`: scans the W3C's ACT test cases and writes docs/act.md. The cases are not part of the repository. */
+/** `make act CASES=folder`: scans the W3C's ACT test cases and writes docs/contributing/act.md. The cases are not part of the repository. */
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,7 +14,7 @@ import { serveCases } from './act/server.ts';
 import { countedCases, needsLevelAaa, rowOf, type OwnRule } from './act/tally.ts';
 import { axeRules } from './rule-texts.ts';
 
-const PAGE = join(import.meta.dirname, '..', 'docs', 'act.md');
+const PAGE = join(import.meta.dirname, '..', 'docs', 'contributing', 'act.md');
 const WORKERS = 2;
 const HELP = `Usage: make act CASES=folder [SOURCE=text]
 
@@ -22,7 +22,7 @@ const HELP = `Usage: make act CASES=folder [SOURCE=text]
           content-assets/wcag-act-rules of a clone of https://github.com/w3c/wcag-act-rules
   SOURCE  which cases these are, if the folder is no checkout: their commit or date
 
-Scans every case that a rule of Curbcut covers and writes docs/act.md. Needs no network: addresses outside of the folder fail to load.
+Scans every case that a rule of Curbcut covers and writes docs/contributing/act.md. Needs no network: addresses outside of the folder fail to load.
 The exit status is 0 if the page was written, whatever it says; 1 if a run failed; 2 if the folder cannot be used.`;
 
 /** Our rules by the ACT rule that they cover. */

@@ -14,7 +14,6 @@ import { Environment as ApiEnvironment } from '../api/config.ts';
 import { createMetrics } from '../api/metrics.ts';
 import { Environment as OperatorEnvironment } from '../operator/config.ts';
 import { createOperatorMetrics } from '../operator/metrics.ts';
-import { SCHEDULE_SERIES_MAX } from '../operator/schedule/metrics.ts';
 import { ScannerConfiguration } from '../scanner-image/config.ts';
 
 interface Property {
@@ -104,13 +103,13 @@ function errorSections(): string {
 function pages(): Record<string, string> {
   const settings = serviceSettings();
   return {
-    'configuration.md': `# Configuration
+    'contributing/configuration.md': `# Environment variables
 
-Set these environment variables, or with the chart [its values](chart.md). A process reads them once, when it starts. If some are invalid,
-it exits with code 1 and lists all of them. An empty variable counts as absent.
+Set these to start the processes without the chart, which sets them by [its values](../../helm/README.md#values). A process reads them once, when it
+starts. If some are invalid, it exits with code 1 and lists all of them. An empty variable counts as absent.
 
-\`NAME_FILE\` is the path of a file with the value of \`NAME\`, such as a key of a mounted Secret. Set a credential by its file, and you can
-[rotate it](company-networks.md#rotate-credentials) without a restart.
+\`NAME_FILE\` is the path of a file with the value of \`NAME\`, such as a key of a mounted Secret. A credential that is set by its file can be
+[rotated](../chart.md#rotate-credentials) without a restart.
 
 This page is generated from the code by \`make docs\`; \`make lint\` fails if it is out of date.
 
@@ -140,17 +139,9 @@ defaults to loopback. Writes \`.curbcut/env\`, shell lines with \`CURBCUT_URL\`,
 \`CURBCUT_DASHBOARD_URL\` and, with the embedded mail catcher, \`CURBCUT_INBOX_URL\`. The password of \`demo@example.com\`
 is in \`.curbcut/demo-password\`.
 `,
-    'metrics.md': `# Metrics
+    'contributing/metrics.md': `# Metrics
 
-Scrape API and operator on port 9090 (\`METRICS_PORT\`) at \`/metrics\`. The API's public port does not serve it. The chart
-provides a ServiceMonitor (\`metrics.serviceMonitor.enabled\`), alerts (\`metrics.rules.enabled\`; [runbooks](runbooks.md)) and a Grafana dashboard
-(\`metrics.dashboard.enabled\`). Without the Prometheus operator and Grafana's sidecar, load \`helm/alerts/curbcut.yaml\` and
-\`helm/dashboards/curbcut.json\` directly.
-
-Times are in seconds. No label has an ID or a URL; only watched namespaces, queues and schedules are named. A schedule has series, with the
-labels \`schedule_namespace\` and \`schedule\`, until it is deleted. If an installation has more than
-${SCHEDULE_SERIES_MAX.toLocaleString('en')} schedules, none has series, and \`curbcut_schedule_series_missing{reason="too_many"}\` is 1. For any
-number of schedules, and for single scans, use [kube-state-metrics](../examples/kube-state-metrics/README.md).
+Look up what API and operator report at \`/metrics\`. [operate.md](../operate.md#metrics) describes how to scrape them and what to know about labels.
 
 This page is generated from the code by \`make docs\`; \`make lint\` fails if it is out of date.
 
@@ -159,10 +150,6 @@ This page is generated from the code by \`make docs\`; \`make lint\` fails if it
 ${metricsTable(metrics().api)}
 
 ## Operator
-
-Scrape every replica. Only the leader has values for scans: take the \`max\` of gauges and the \`sum\` of counters over
-replicas. Counters of scans and pages increase once per scan, or twice if the operator was killed in between. For exact
-charges, use the ledger in MongoDB. The queue \`(other)\` stands for queues beyond the first 50, and for missing ones.
 
 ${metricsTable(metrics().operator)}
 

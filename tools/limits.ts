@@ -53,7 +53,7 @@ const limits = (rows: readonly (readonly [what: string, limit: string | number])
 /** The page docs/limits.md. */
 export const limitsPage = (): string => `# Limits
 
-These limits are fixed. [configuration.md](configuration.md) lists those that you can set.
+These limits are fixed. [The chart's values](../helm/README.md#values) are those that you can set.
 
 This page is generated from the code by \`make docs\`; \`make lint\` fails if it is out of date.
 

@@ -6,25 +6,13 @@ const FOLDER = join(import.meta.dirname, '..', '..', 'docs');
 
 /** The pages in the order in which `/docs` lists them: the file names without `.md`, which are also the addresses. */
 export const DOC_GROUPS = [
-  { title: 'Scans and reports', pages: ['scanning', 'signed-in-pages', 'reports', 'baseline', 'act'] },
+  { title: 'Scans and reports', pages: ['scanning', 'signed-in-pages', 'reports', 'baseline'] },
   { title: 'Pipelines and programs', pages: ['api', 'ci', 'cli', 'clients', 'webhooks', 'errors', 'limits', 'reference'] },
   { title: 'In the browser', pages: ['dashboard', 'public-scans'] },
   { title: 'Kubernetes', pages: ['kubernetes', 'gitops'] },
   {
     title: 'Run an installation',
-    pages: [
-      'install',
-      'production',
-      'chart',
-      'company-networks',
-      'configuration',
-      'operate',
-      'metrics',
-      'runbooks',
-      'sizing',
-      'mail',
-      'security',
-    ],
+    pages: ['install', 'production', 'chart', 'operate', 'sizing', 'security'],
   },
 ] as const;
 

@@ -38,7 +38,7 @@
 {{- end }}
 {{- if and (or .Values.scans.extraNamespaces .Values.scans.clusterWide) (include "curbcut.proxied" (dict "root" . "part" "scanners")) }}
 {{- with .Values.outboundProxy }}
-{{- if and (or .existingSecret.name (contains "@" .url)) (not (or .scannerUrl .scannerExistingSecret.name)) }}{{ fail "\n\noutboundProxy.scannerExistingSecret.name (or outboundProxy.scannerUrl) is not set: scanner pods get the password of the proxy in a Secret of their namespace, which others may read in scans.extraNamespaces and with scans.clusterWide. Give scanners an account of their own at the proxy, or set outboundProxy.scanners=false (docs/company-networks.md)" }}{{ end }}
+{{- if and (or .existingSecret.name (contains "@" .url)) (not (or .scannerUrl .scannerExistingSecret.name)) }}{{ fail "\n\noutboundProxy.scannerExistingSecret.name (or outboundProxy.scannerUrl) is not set: scanner pods get the password of the proxy in a Secret of their namespace, which others may read in scans.extraNamespaces and with scans.clusterWide. Give scanners an account of their own at the proxy, or set outboundProxy.scanners=false (docs/chart.md)" }}{{ end }}
 {{- end }}
 {{- end }}
 {{- range $name, $bundle := .Values.privateCA }}

@@ -195,9 +195,9 @@ describe('company networks in the chart', () => {
     expect(() => render({ ...ROLE, 'evaluation.enabled': true })).to.throw('evaluation.enabled brings its own MongoDB');
   });
 
-  it('are configured by the values in docs/company-networks.md', () => {
-    const page = readFileSync(join(ROOT, 'docs/company-networks.md'), 'utf8');
-    const blocks = [...page.matchAll(/```yaml\n([^`]+)```/g)].map(([, block]) => parse(block!) as Record<string, unknown>);
+  it('are configured by the values in docs/chart.md', () => {
+    const [, sections] = readFileSync(join(ROOT, 'docs/chart.md'), 'utf8').split(/(?=^## Private certificate authorities$)/m);
+    const blocks = [...sections!.matchAll(/```yaml\n([^`]+)```/g)].map(([, block]) => parse(block!) as Record<string, unknown>);
     expect(blocks).to.have.length(3);
     for (const block of blocks) {
       const base = JSON.stringify(block).includes('workloadIdentity') ? KEYLESS : PLAIN;

@@ -147,10 +147,10 @@ describe('alerts', () => {
   });
 
   it('have one runbook each', () => {
-    const text = readFileSync(join(ROOT, 'docs', 'runbooks.md'), 'utf8');
-    const headings = [...text.matchAll(/^## (\w+)$/gm)].map(([, heading]) => heading!);
+    const [, text] = readFileSync(join(ROOT, 'docs', 'operate.md'), 'utf8').split(/^## Alerts$/m);
+    const headings = [...text!.matchAll(/^### (\w+)$/gm)].map(([, heading]) => heading!);
     expect(headings).to.deep.equal(alerts.map(({ alert }) => alert));
-    for (const section of text.split(/^## /m).slice(1)) expect(section, section.split('\n')[0]).to.include('**Do.**');
+    for (const section of text!.split(/^### /m).slice(1)) expect(section, section.split('\n')[0]).to.include('**Do.**');
   });
 
   it('fire as the cases of alerts.yaml expect, by promtool', function () {
@@ -210,7 +210,7 @@ describe('monitoring objects of the chart', () => {
     'metrics.serviceMonitor.enabled': true,
     'metrics.serviceMonitor.labels': { release: 'prometheus' },
     'metrics.rules.enabled': true,
-    'metrics.rules.runbookUrl': 'https://docs.example/runbooks.md',
+    'metrics.rules.runbookUrl': 'https://docs.example/operate.md',
     'metrics.dashboard.enabled': true,
   };
   const MONITORING = ['ServiceMonitor', 'PrometheusRule'];
@@ -264,7 +264,7 @@ describe('monitoring objects of the chart', () => {
     expect(rendered).to.deep.equal(
       own.map((alert) => ({
         ...alert,
-        annotations: { ...alert.annotations, runbook_url: `https://docs.example/runbooks.md#${alert.alert.toLowerCase()}` },
+        annotations: { ...alert.annotations, runbook_url: `https://docs.example/operate.md#${alert.alert.toLowerCase()}` },
       })),
     );
     const plain = render({ ...ON, 'metrics.rules.runbookUrl': '' }).find(({ kind }) => kind === 'PrometheusRule')!;

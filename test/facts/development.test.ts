@@ -59,8 +59,8 @@ describe('docs/contributing/architecture.md', () => {
 });
 
 describe('settings', () => {
-  it('are in docs/configuration.md', () => {
-    const page = read('docs/configuration.md');
+  it('are in docs/contributing/configuration.md', () => {
+    const page = read('docs/contributing/configuration.md');
     const names = [ApiEnvironment, OperatorEnvironment].flatMap(({ properties }) => Object.keys(properties));
     expect(names.filter((name) => !page.includes(`| \`${name}\` `))).to.deep.equal([]);
   });

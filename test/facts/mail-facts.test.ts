@@ -8,10 +8,10 @@ import { resultPath } from '../../core/web-paths.ts';
 import { ADDRESS_KEPT_DAYS, ENTRY_KEPT_DAYS } from '../../stores/mail/outbox.ts';
 import { BOUNCE_STOPS, LINK_KEPT_DAYS } from '../../stores/mail/suppressions.ts';
 
-const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'mail.md'), 'utf8').replace(/\s+/g, ' ');
+const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'public-scans.md'), 'utf8').replace(/\s+/g, ' ');
 const [DAY_MS, MINUTE_MS] = [86_400_000, 60_000];
 
-describe('docs/mail.md', () => {
+describe('docs/public-scans.md', () => {
   for (const [what, sentence] of [
     ['attempts', `after ${ATTEMPTS_MAX} attempts`],
     ['how long addresses are kept', `for ${ADDRESS_KEPT_DAYS} days after a mail was sent or given up`],

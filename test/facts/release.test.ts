@@ -9,8 +9,8 @@ import { setVersion, statedVersions, versionOf } from '../../tools/release/versi
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const VERSION = versionOf(ROOT);
-/** docs/act.md states the version that was measured; Go modules and fixtures have versions of their own. */
-const OTHERS = ['docs/act.md', 'CHANGELOG.md', ':!:**/go.*', ':!:test', ':!:bench', ':!:**/*.test.ts', ':!:tools'];
+/** docs/contributing/act.md states the version that was measured; Go modules and fixtures have versions of their own. */
+const OTHERS = ['docs/contributing/act.md', 'CHANGELOG.md', ':!:**/go.*', ':!:test', ':!:bench', ':!:**/*.test.ts', ':!:tools'];
 
 const tracked = (): string[] => execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0').filter(Boolean);
 

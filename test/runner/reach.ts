@@ -15,7 +15,7 @@ const READERS: readonly [files: string, tests: string][] = [
   ['tools/**', '{test/{runner,facts,bundle},tools}/**'],
   ['docs/**', 'test/{facts,chart,gitops}/**'],
   ['docs/gitops.md', 'test/operator/platform-page.test.ts'],
-  ['docs/act.md', 'test/scanner/act.test.ts'],
+  ['docs/contributing/act.md', 'test/scanner/act.test.ts'],
   ['*.md', 'test/facts/**'],
   ['crds/**', '**'],
   ['helm/**', 'test/{chart,facts,gitops}/**'],
