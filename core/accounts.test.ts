@@ -12,7 +12,7 @@ describe('permissions', () => {
     expect(permissionsOf('viewer')).to.have.members(['scans:read', 'credits:read']);
   });
 
-  it('of a key are its scopes, which never include people and the audit log', () => {
+  it('of a key are its scopes, which never include members and the audit log', () => {
     const key = (scopes: typeof KEY_SCOPES | readonly []): Actor => ({
       kind: 'key',
       keyId: 'k1',

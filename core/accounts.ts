@@ -7,7 +7,7 @@ export type Role = (typeof ROLES)[number];
 /** The role of users who were added before there were roles. */
 export const DEFAULT_ROLE: Role = 'owner';
 
-/** The permissions that an API key can have. A key cannot manage people. */
+/** The permissions that an API key can have. A key cannot manage members. */
 export const KEY_SCOPES = ['scans:read', 'scans:write', 'credits:read', 'keys:write', 'webhooks:write', 'known-issues:write'] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
@@ -20,7 +20,7 @@ export const PIPELINE_SCOPES: readonly KeyScope[] = ['scans:read', 'scans:write'
 /** The longest name of an API key, in characters. */
 export const KEY_NAME_MAX = 100;
 
-/** What requests with each scope can do, for people. */
+/** What requests with each scope can do, as users read it. */
 export const SCOPE_MEANINGS: Readonly<Record<KeyScope, string>> = {
   'scans:read': 'List scans, follow their progress and download their reports.',
   'scans:write': 'Submit and cancel scans. Each tested page costs one credit.',

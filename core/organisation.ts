@@ -21,7 +21,7 @@ export interface Organisation {
   displayName: string;
   plan: string;
   blocked: boolean;
-  /** Whether its people need a second factor. Its owners decide, and `curbcut-admin`; its manifest does not set it. */
+  /** Whether its members need a second factor. Its owners decide, and `curbcut-admin`; its manifest does not set it. */
   requireSecondFactor: boolean;
   /** Kubernetes namespaces. The organisation is charged for their manifests. */
   namespaces: string[];

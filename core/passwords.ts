@@ -45,7 +45,7 @@ function partsOf(value: string): string[] {
   return [lower, ...lower.split('@'), ...lower.split(/[^\p{L}\p{N}]+/u)].flatMap((part) => (part.length >= 3 ? [part, compact(part)] : []));
 }
 
-/** Without the digits and signs around it that people add to a word. */
+/** Without the digits and signs around it that users add to a word. */
 const core = (text: string): string => text.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
 const compact = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, '');
 

@@ -40,7 +40,7 @@ export function matchTotp({ secret, code, lastStep, at }: { secret: Uint8Array; 
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** The secret as people type it: base32 (RFC 4648) without padding. */
+/** The secret as users type it: base32 (RFC 4648) without padding. */
 export function toBase32(bytes: Uint8Array): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
   return (bits.match(/.{1,5}/g) ?? []).map((five) => BASE32[parseInt(five.padEnd(5, '0'), 2)]).join('');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { validationText, validationTextForPeople } from './validation-texts.ts';
+import { validationText, validationTextForUsers } from './validation-texts.ts';
 
 describe('the text of a validation error', () => {
   it('is made from its type and bounds about any subject', () => {
@@ -10,11 +10,11 @@ describe('the text of a validation error', () => {
     );
   });
 
-  it('does not mention null to people', () => {
-    expect(validationTextForPeople('--min-score', { type: 'type.number', bounds: { nullable: true } })).to.equal(
+  it('does not mention null to users', () => {
+    expect(validationTextForUsers('--min-score', { type: 'type.number', bounds: { nullable: true } })).to.equal(
       '--min-score must be a number.',
     );
-    expect(validationTextForPeople('Severity', { type: 'enum', bounds: { allowed: ['a', 'b', null] } })).to.equal(
+    expect(validationTextForUsers('Severity', { type: 'enum', bounds: { allowed: ['a', 'b', null] } })).to.equal(
       'Severity must be one of a, b.',
     );
   });

@@ -72,7 +72,7 @@ export function validationText(subject: string, { type, bounds = {} }: { type: s
   return `${subject} ${PREDICATES[type as SchemaErrorType](bounds)}.`;
 }
 
-/** The same for people, who fill in a form or write options: they leave a value out instead of sending null. */
-export function validationTextForPeople(subject: string, { type, bounds }: { type: string; bounds?: ValidationBounds }): string | null {
+/** The same for users, who fill in a form or write options: they leave a value out instead of sending null. */
+export function validationTextForUsers(subject: string, { type, bounds }: { type: string; bounds?: ValidationBounds }): string | null {
   return validationText(subject, { type, bounds: { ...bounds, nullable: false, ...(bounds?.allowed && { allowed: bounds.allowed.filter((one) => one !== null) }) } }); // prettier-ignore
 }

@@ -143,9 +143,9 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     const opening = openSite(input, { start, signedIn: signIn !== null, session, files, softDeadline, signal });
     const site = await untilAborted(opening, halt);
     const visitor = session === null ? pool : { ...pool, visit: session.visit };
-    const { pages, gates, addressesLeft, stopped } = await crawl({ input, site, pool: visitor, pictures, softDeadline }, deps);
+    const { pages, redirectTargets, addressesLeft, stopped } = await crawl({ input, site, pool: visitor, pictures, softDeadline }, deps);
     // With the tokens that were learned later, as the addresses of the pages.
-    const urlOf = ({ pageUrl }: KeptPicture): string => redactor.url(gates.get(pageUrl) ?? pageUrl);
+    const urlOf = ({ pageUrl }: KeptPicture): string => redactor.url(redirectTargets.get(pageUrl) ?? pageUrl);
     return {
       pages: pages.map(redactor.deep),
       partial: stopped,

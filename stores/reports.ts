@@ -87,8 +87,8 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
   const clientFor = (address: string, socketTimeout = idleMs) => openClient({ ...configuration, identity }, address, socketTimeout);
   const openClients = () => ({ store: clientFor(endpoint), patient: clientFor(endpoint, SLOW_SOCKET_TIMEOUT_MS) });
   let clients = openClients();
-  // A link contains the host that it was signed for, so pods and people need separate clients. These two only sign links.
-  const forPeople = clientFor(publicEndpoint);
+  // A link contains the host that it was signed for, so pods and users need separate clients. These two only sign links.
+  const forUsers = clientFor(publicEndpoint);
   const forPods = clientFor(podEndpoint);
 
   async function linkSeconds(seconds: number): Promise<number> {
@@ -146,7 +146,7 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
     /** Returns a URL that serves the object by GET, and the name under which a browser saves it. */
     downloadLink(key: string, fileName: string, expiresInSeconds: number): Promise<string> {
       const command = new GetObjectCommand({ Bucket: bucket, Key: key, ResponseContentDisposition: contentDisposition(fileName) });
-      return sign(forPeople, command, expiresInSeconds);
+      return sign(forUsers, command, expiresInSeconds);
     },
 
     async size(key: string): Promise<number | null> {
@@ -228,7 +228,7 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
     },
 
     close() {
-      for (const client of [...Object.values(clients), forPeople, forPods]) client.destroy();
+      for (const client of [...Object.values(clients), forUsers, forPods]) client.destroy();
     },
   };
 }

@@ -1,7 +1,7 @@
 /** What all forms of the dashboard share, and the frame of most pages. */
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { validationTextForPeople } from '../../core/validation-texts.ts';
+import { validationTextForUsers } from '../../core/validation-texts.ts';
 import type { ValidationItem } from '../http/errors.ts';
 import { breadcrumb, errorSummary, type FormError, hiddenField, notice, textField, titleWithErrors } from '../web/components.ts';
 import { html, type Html, type HtmlValue } from '../web/html.ts';
@@ -78,7 +78,7 @@ export function formErrors(items: readonly ValidationItem[], fields: FormFields)
     if (field === undefined) return { field: null, text: item.msg };
     const { label, enter, texts = {} } = field;
     const own = texts[item.type] ?? (path.length === 0 && NOT_ENTERED.has(item.type) ? enter : undefined);
-    return { field: String(name), text: own ?? validationTextForPeople(subjectOf(label, path), item) ?? item.msg };
+    return { field: String(name), text: own ?? validationTextForUsers(subjectOf(label, path), item) ?? item.msg };
   });
 }
 

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { nullable, open, snakeCase } from '../../core/schemas.ts';
 import { ComparisonResult, CompleteEvent, ScanResult as FullScanResult } from '../../core/scan/result.ts';
-import { ValidationBounds, validationTextForPeople } from '../../core/validation-texts.ts';
+import { ValidationBounds, validationTextForUsers } from '../../core/validation-texts.ts';
 import { THRESHOLD_NAMES, THRESHOLDS } from '../../core/scan/thresholds.ts';
 
 /**
@@ -118,6 +118,6 @@ export function readRefusal(body: unknown): RefusalBody {
  */
 function lineOf({ loc: [part, ...path], msg, type = '', bounds }: Static<typeof Invalid>['detail'][number]): string {
   const subject = part === 'body' && path.length > 0 ? optionOf(path) : path.join('.') || String(part);
-  const text = type === 'unexpected_field' ? null : validationTextForPeople(subject, { type, bounds });
+  const text = type === 'unexpected_field' ? null : validationTextForUsers(subject, { type, bounds });
   return text ?? `${subject}: ${msg}`;
 }

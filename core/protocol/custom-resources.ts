@@ -25,11 +25,11 @@ export const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:~+/=@-]{0,127}$/;
 export const TRACEPARENT_ANNOTATION = 'curbcut.dev/traceparent';
 /** On Jobs, pods and Secrets: the ID of their scan. */
 export const SCAN_ID_LABEL = 'curbcut.dev/scan-id';
-/** On scans and the objects that they own: the organisation that is charged, for people. Authors can change it. */
+/** On scans and the objects that they own: the organisation that is charged, for readers. Authors can change it. */
 export const ORGANISATION_LABEL = 'curbcut.dev/organisation';
 /** The prefix of annotations of scans: each is a pair of the scan's metadata. */
 export const METADATA_ANNOTATION_PREFIX = 'metadata.curbcut.dev/';
-/** On scans of test keys, with the value `true`, for people and messages. What is charged does not depend on it. */
+/** On scans of test keys, with the value `true`, for readers and messages. What is charged does not depend on it. */
 export const TEST_LABEL = 'curbcut.dev/test';
 /** Delays the deletion of a scan until its credits are settled and its end is stored in MongoDB. */
 export const SETTLE_FINALIZER = 'curbcut.dev/settle';

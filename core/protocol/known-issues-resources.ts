@@ -57,7 +57,7 @@ export interface KnownIssuesResource extends KubernetesObject {
   status?: KnownIssuesStatus;
 }
 
-/** The name of a known issue for people. */
+/** The name of a known issue, as users read it. */
 export function labelOf({ name, fingerprint, rule, selector }: DeclaredKnownIssue): string {
   const label = name ?? fingerprint ?? `${rule} ${selector}`;
   return label.length > NAME_LISTED_MAX ? `${label.slice(0, NAME_LISTED_MAX - 1)}…` : label;

@@ -38,7 +38,7 @@ export const BaselineChoice = Type.Object(
 );
 export type BaselineChoice = Static<typeof BaselineChoice>;
 
-/** The forms of `readBaselineText`, for people. */
+/** The forms of `readBaselineText`, for messages. */
 export const BASELINE_TEXT = 'KEY=VALUE (of metadata; several with commas), schedule:NAME, or the ID of a scan';
 
 /** Reads a baseline that a person typed, such as `branch=main`, `schedule:nightly` or the ID of a scan. Null if it is none of these. */

@@ -13,7 +13,7 @@ describe('why a scan failed', () => {
     expect(new Set(END_REASONS.failed.map(failureKindOf))).to.deep.equal(new Set(FAILURE_KINDS));
   });
 
-  it('says nothing about charges to people who never pay', () => {
+  it('says nothing about charges to users who never pay', () => {
     expect(withoutCharge('The page timed out. Nothing was charged.')).to.equal('The page timed out.');
   });
 });

@@ -65,7 +65,7 @@ export function readPair(text: string): [key: string, value: string] | null {
   return at < 0 ? null : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Reads pairs as people write them, each as `KEY=VALUE`. `message` is the first mistake, as a sentence. */
+/** Reads pairs as users write them, each as `KEY=VALUE`. `message` is the first mistake, as a sentence. */
 export function readPairs(texts: readonly string[]): { ok: true; metadata: Metadata } | { ok: false; message: string } {
   const pairs: [string, string][] = [];
   for (const text of texts) {

@@ -133,5 +133,5 @@ export function failureKindOf(reason: string | undefined): FailureKind {
 /** The last sentence of the message of a scan that cost nothing. */
 export const NOT_CHARGED = 'Nothing was charged.';
 
-/** The message of an ended scan for people who never pay. */
+/** The message of an ended scan for users who never pay. */
 export const withoutCharge = (message: string): string => message.replaceAll(NOT_CHARGED, '').trim();

@@ -33,7 +33,7 @@ export function movedWithin(from: URL, to: URL): boolean {
   return (a.includes('.') && b.endsWith(`.${a}`)) || (b.includes('.') && a.endsWith(`.${b}`));
 }
 
-/** Addresses as people type them. The REST API and manifests take complete URLs only. Pure. */
+/** Addresses as users type them. The REST API and manifests take complete URLs only. Pure. */
 const HTTPS = 'https://';
 
 /** A scheme, and neither a host with a port nor a user with a password. */

@@ -1,4 +1,4 @@
-/** Steps as people type them. Apart from the schema, because the command line loads a parser of YAML only for `--prepare`. */
+/** Steps as users type them. Apart from the schema, because the command line loads a parser of YAML only for `--prepare`. */
 import { parse } from 'yaml';
 import { snakeKeys } from '../schemas.ts';
 

@@ -1,4 +1,4 @@
-/** Times as people say them, such as "every Monday at 08:00", and as cron expressions. Pure. */
+/** Times as users say them, such as "every Monday at 08:00", and as cron expressions. Pure. */
 import { DAY_NAMES, MACROS } from './cron/cron-fields.ts';
 import { parseSchedule } from './times.ts';
 

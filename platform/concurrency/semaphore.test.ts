@@ -121,7 +121,7 @@ describe('semaphore', () => {
       { weight: 1, arbitrary: fc.record({ do: fc.constant('abort' as const), at: fc.nat() }) },
     );
     /** Everything that may be observed from outside. */
-    function world(given: Limits) {
+    function setUp(given: Limits) {
       const { pending: all } = given;
       const semaphore: Semaphore<SemaphoreLimit> = all === undefined ? createSemaphore(given) : createSemaphore({ ...given, pending: all });
       const holders: { key: string; permit: Permit }[] = [];
@@ -161,7 +161,7 @@ describe('semaphore', () => {
     it('never exceeds a limit, leaves no permit unused and forgets no waiter', () =>
       fc.assert(
         fc.asyncProperty(limits, fc.array(step, { maxLength: 40 }), async (given, steps) => {
-          const { semaphore, holders, waiters, acquire, check } = world(given);
+          const { semaphore, holders, waiters, acquire, check } = setUp(given);
           for (const one of steps) {
             if (one.do === 'acquire') acquire(one.key);
             if (one.do === 'try') {

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 /** The thread failed on what it was given: it exhausted its memory or its time, or threw an error. It would fail again. */
 export class InputRefused extends Error {
   override readonly name = 'InputRefused';
-  /** Short, for people: `ERR_WORKER_OUT_OF_MEMORY`. */
+  /** Short, for messages: `ERR_WORKER_OUT_OF_MEMORY`. */
   readonly reason: string;
   constructor(reason: string, options?: ErrorOptions) {
     super(`the worker thread failed on its input: ${reason}`, options);

@@ -1,4 +1,4 @@
-/** Short names of elements, by which people tell root causes with the same title apart. Pure. */
+/** Short names of elements, by which readers tell root causes with the same title apart. Pure. */
 import type { RootCause, ReportNode } from '../schema/schema.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
@@ -61,7 +61,7 @@ function openingTag(html: string): string {
   return tag.length <= NAME_MAX ? tag : `${tag.slice(0, NAME_MAX - 1).toWellFormed()}…`;
 }
 
-/** Root causes as people read them, the same on pages, in mails and in the PDF. Pure. */
+/** Root causes as users read them, the same on pages, in mails and in the PDF. Pure. */
 type TitledCause = Named & Pick<RootCause, 'rule' | 'help'>;
 
 /** The longest title of a rule that this version does not know, in characters. It comes from the pod, so it is limited. */

@@ -26,7 +26,7 @@ export const UNFAIR_CAVEATS = [
 /** A part of the difference that may come from the scans and not from the site. */
 export interface Caveat {
   reason: (typeof CAVEATS)[number];
-  /** A sentence for people. */
+  /** A sentence for reports and pages. */
   message: string;
   before: string;
   after: string;

@@ -1,4 +1,4 @@
-/** What people read about scans and reports on pages, in mails and in the PDF, in each language. */
+/** What users read about scans and reports on pages, in mails and in the PDF, in each language. */
 import { type I18n, i18nOver, type Section, type Words } from './translated.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import * as de from './de.ts';

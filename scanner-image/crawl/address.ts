@@ -132,7 +132,7 @@ export function looksLikeFile(url: URL): boolean {
   return PERHAPS_A_FILE.test(url.pathname);
 }
 
-/** A path deeper than this is not one that people made. */
+/** A path deeper than this is not one that an author made. */
 const SEGMENTS_MAX = 30;
 /** The same segments three times in a row, which relative links make at an address that answers everything. */
 const REPEATED = /(?<=\/)((?:[^/]+\/){1,4})\1\1/;

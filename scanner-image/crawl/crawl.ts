@@ -15,7 +15,7 @@ import type { Visit } from '../page/visit/visit.ts';
 import { ScanFailed, firstPageFailure } from '../pod/failure.ts';
 import { addressOf } from './address.ts';
 import { createFrontier, type Candidate, type Frontier } from './frontier.ts';
-import { createIntake, type Listing } from './intake.ts';
+import { createCrawledPages, type Listing } from './crawled-pages.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
 import { createPoliteVisits } from './politeness.ts';
 import type { Site } from './site.ts';
@@ -64,7 +64,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
   const maxPages = input.pagesReserved;
   // Dead links and duplicates are limited too, because a site may have any number of them.
   const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxLeftOut: maxPages * 3 + 100 });
-  const intake = createIntake(frontier, site);
+  const crawled = createCrawledPages(frontier, site);
   const history = createWaitHistory();
   const budget = createFindingsBudget(input.exportMaxBytes * FINDINGS_SHARE, maxPages);
   const visitPolitely = createPoliteVisits({
@@ -79,8 +79,8 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
   let stopped = false;
 
   function load(worker: number, candidate: Candidate, onWaiting?: (waits: boolean) => void): Promise<Visit> {
-    const { url, depth, turn } = candidate;
-    const isFirst = turn === 0;
+    const { url, depth, index } = candidate;
+    const isFirst = index === 0;
     const request = {
       url,
       test: depth > 0 || site.startInScope,
@@ -93,7 +93,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
   }
 
   function learn(candidate: Candidate, visit: Visit): void {
-    const { outcome, page } = intake.take(candidate, visit);
+    const { outcome, page } = crawled.take(candidate, visit);
     frontier.settle(candidate, outcome);
     // A single worker would not have visited a page that is skipped.
     if (outcome !== 'skipped' && visit.outcomes !== undefined) history.record(candidate, visit.outcomes);
@@ -120,19 +120,19 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
     if (!visit.loaded) throw timeIsUp() ? outOfTime(progressOf(frontier)) : firstPageFailure(site.start, visit, site.signedIn);
     await untilAborted(site.moveTo(visit.finalUrl), halt);
     learn(first, visit);
-    intake.takeSitemaps(await untilAborted(site.sitemapPages(), halt));
+    crawled.takeSitemaps(await untilAborted(site.sitemapPages(), halt));
     reportProgress();
 
     const visits = createVisits(frontier, input.workers, load);
-    for (let turn = 1; ;) {
+    for (let index = 1; ;) {
       halt?.throwIfAborted();
       if (!timeIsUp()) visits.start();
       if (visits.inWork() === 0) break;
       await untilAborted(visits.change(), halt);
-      for (let next = visits.take(turn); next !== undefined; next = visits.take(turn)) {
+      for (let next = visits.take(index); next !== undefined; next = visits.take(index)) {
         learn(next.candidate, next.visit);
         reportProgress();
-        turn += 1;
+        index += 1;
       }
     }
   } catch (error) {
@@ -145,7 +145,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
   if (progress.scanned === 0) throw timeIsUp() ? outOfTime(progress) : nothingTested(site.origin(), pages, progress);
   // The pages that a stopped scan left are only counted: nothing was wrong with them.
   if (!stopped && timeIsUp()) for (const url of frontier.drain()) pages.push(untestedPage(url.href, OUT_OF_TIME));
-  return { ...intake.list(pages), stopped };
+  return { ...crawled.list(pages), stopped };
 }
 
 /**
@@ -154,7 +154,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
  */
 export const SPARE_WORKERS = 1;
 
-/** The visits in work, and those that ended before the visit of an earlier turn. */
+/** The visits in work, and those that ended before the visit of a smaller index. */
 function createVisits(
   frontier: Frontier,
   workers: number,
@@ -182,7 +182,7 @@ function createVisits(
         const candidate = frontier.take();
         if (candidate === null) return;
         const visiting = load(worker, candidate, (waits) => onWaiting(worker, waits)).then((visit) => {
-          ended.set(candidate.turn, { candidate, visit });
+          ended.set(candidate.index, { candidate, visit });
           waiting.delete(worker);
           return worker;
         });
@@ -195,10 +195,10 @@ function createVisits(
       const worker = await Promise.race([...busy.values(), wake.promise]);
       if (worker !== null) busy.delete(worker);
     },
-    /** Removes the visit of a turn, if it has ended. */
-    take(turn: number): { candidate: Candidate; visit: Visit } | undefined {
-      const visited = ended.get(turn);
-      ended.delete(turn);
+    /** Removes the visit of an index, if it has ended. */
+    take(index: number): { candidate: Candidate; visit: Visit } | undefined {
+      const visited = ended.get(index);
+      ended.delete(index);
       return visited;
     },
   };

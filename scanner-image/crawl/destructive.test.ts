@@ -5,7 +5,7 @@ import { destructiveRule, destructiveWordsOf, type DestructiveWord } from './des
 const at = (path: string): ReturnType<typeof addressOf> => addressOf(new URL(path, 'https://example.org'));
 
 /** Addresses that change something, with the words that say so. */
-const HARMFUL: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const DESTRUCTIVE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'to delete and to remove': {
     '/users/7/delete': 'delete',
     '/delete/7': 'delete',
@@ -125,7 +125,7 @@ const HARMFUL: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-const HARMLESS: Readonly<Record<string, readonly string[]>> = {
+const NOT_DESTRUCTIVE: Readonly<Record<string, readonly string[]>> = {
   'contain a word within another one': [
     ...['/deleted-scenes', '/clearance', '/cancellation-policy', '/payment-methods', '/removal-services', '/cancelled-flights'],
     ...['/payments', '/buyers-guide', '/closet', '/disclosure', '/undeleted', '/removable-media', '/closed-captions', '/emptying-bins'],
@@ -158,7 +158,7 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('an address', () => {
-  for (const [what, addresses] of Object.entries(HARMFUL))
+  for (const [what, addresses] of Object.entries(DESTRUCTIVE))
     it(`says that it serves ${what}`, () => {
       const found = Object.fromEntries(Object.keys(addresses).map((path) => [path, destructiveWordsOf(at(path))[0]]));
       expect(Object.fromEntries(Object.entries(found).map(([path, destructive]) => [path, destructive?.word]))).to.deep.equal(addresses);
@@ -166,14 +166,14 @@ describe('an address', () => {
     });
 
   it('says so if letters are encoded', () => {
-    for (const path of Object.values(HARMFUL).flatMap((addresses) => Object.keys(addresses))) {
+    for (const path of Object.values(DESTRUCTIVE).flatMap((addresses) => Object.keys(addresses))) {
       const encoded = path.replace(/[a-z]/gi, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
       if (!/[%#]/.test(path)) expect(destructiveWordsOf(at(encoded)), encoded).to.not.deep.equal([]);
     }
   });
 
-  for (const [which, paths] of Object.entries(HARMLESS))
-    it(`is harmless if its words ${which}`, () => {
+  for (const [which, paths] of Object.entries(NOT_DESTRUCTIVE))
+    it(`is not destructive if its words ${which}`, () => {
       for (const path of paths) expect(destructiveWordsOf(at(path)), path).to.deep.equal([]);
     });
 

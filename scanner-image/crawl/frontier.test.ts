@@ -23,22 +23,22 @@ function walk(
   const processed: string[] = [];
   const inProgress: Candidate[] = [];
   const arrived = new Map<number, Candidate>();
-  let turn = 0;
+  let index = 0;
   frontier.add(page(start), 0);
   for (;;) {
     while (inProgress.length < workers) {
       const candidate = frontier.take();
       if (candidate === null) break;
       inProgress.push(candidate);
-      if (candidate.turn === 0) break;
+      if (candidate.index === 0) break;
     }
     if (inProgress.length === 0) break;
     const [finished] = inProgress.splice(Math.floor(random() * inProgress.length), 1);
     if (finished === undefined) break;
-    arrived.set(finished.turn, finished);
-    for (let next = arrived.get(turn); next !== undefined; next = arrived.get(turn)) {
-      arrived.delete(turn);
-      turn += 1;
+    arrived.set(finished.index, finished);
+    for (let next = arrived.get(index); next !== undefined; next = arrived.get(index)) {
+      arrived.delete(index);
+      index += 1;
       frontier.settle(next, process(next));
     }
   }
@@ -97,13 +97,13 @@ describe('frontier', () => {
     expect(frontier.complete()).to.equal(true);
   });
 
-  it('accepts outcomes only in the order of turns', () => {
+  it('accepts outcomes only in the order of their indices', () => {
     const frontier = open(5);
     frontier.add(page('a'), 0);
     frontier.add(page('b'), 0);
     frontier.take();
     const b = frontier.take() as Candidate;
-    expect(() => frontier.settle(b, 'tested')).to.throw(RangeError, 'expected turn 0');
+    expect(() => frontier.settle(b, 'tested')).to.throw(RangeError, 'expected index 0');
   });
 
   it('returns the same pages in the same order with any number of workers', () => {
@@ -178,7 +178,7 @@ describe('frontier', () => {
       }
       const inProgress: (Candidate | null)[] = [frontier.take()];
       while (inProgress.at(-1) !== null) inProgress.push(frontier.take());
-      expect(inProgress[0]?.turn).to.equal(slow);
+      expect(inProgress[0]?.index).to.equal(slow);
       expect(inProgress).to.have.length(1 + others + 1);
     });
 

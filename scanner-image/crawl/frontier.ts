@@ -2,13 +2,13 @@
 import type { PageAddress } from './address.ts';
 import { createQueue, type Added } from './queue.ts';
 
-/** A page to load. `turn` is its place in the order in which results are processed. */
+/** A page to load. `index` is its place in the order in which results are processed. */
 export interface Candidate {
   url: URL;
   key: string;
   depth: number;
-  turn: number;
-  /** Its place among all addresses that were chosen. It does not depend on the number of workers, as `turn` may. */
+  index: number;
+  /** Its place among all addresses that were chosen. It does not depend on the number of workers, as `index` may. */
   position: number;
   /** The position up to which it uses the outcomes of other pages. */
   knows: number;
@@ -26,7 +26,7 @@ export interface Candidate {
 export type Outcome = 'tested' | 'failed' | 'disallowed' | 'left_out' | 'passed_through' | 'skipped';
 
 /**
- * Takes pages breadth first and from the templates of the site in turn (sampling.ts). A page starts only while fewer than
+ * Takes pages breadth first and from the templates of the site in turn (queue.ts). A page starts only while fewer than
  * `maxPages` are tested or in progress, so that the pages of a scan are always a prefix of that order.
  * @param options.maxFailed after this many failed or disallowed pages no more pages start, so that a site of dead links ends
  * @param options.maxLeftOut the same for pages that are left out
@@ -34,7 +34,7 @@ export type Outcome = 'tested' | 'failed' | 'disallowed' | 'left_out' | 'passed_
 export function createFrontier(options: { maxPages: number; maxFailed: number; maxLeftOut: number }) {
   const { maxPages, maxFailed, maxLeftOut } = options;
   const queue = createQueue(maxPages + maxFailed + maxLeftOut);
-  /** The positions of the turns. */
+  /** The positions of the candidates, by their `index`. */
   const positions: number[] = [];
   let settled = 0;
   const outcomes: Record<Outcome, number> = { tested: 0, failed: 0, disallowed: 0, left_out: 0, passed_through: 0, skipped: 0 };
@@ -64,12 +64,12 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
       const entry = queue.choose(processed());
       if (entry === null) return null;
       positions.push(queue.chosen() - 1);
-      const [turn, position] = [positions.length - 1, queue.chosen() - 1];
-      return { url: new URL(entry.address.href), key: entry.key, depth: entry.depth, turn, position, knows: queue.asOf() };
+      const [index, position] = [positions.length - 1, queue.chosen() - 1];
+      return { url: new URL(entry.address.href), key: entry.key, depth: entry.depth, index, position, knows: queue.asOf() };
     },
-    /** Records the outcome of a candidate. Must be called in the order of turns. */
+    /** Records the outcome of a candidate. Must be called in the order of `index`. */
     settle(candidate: Candidate, outcome: Outcome): void {
-      if (candidate.turn !== settled) throw new RangeError(`expected turn ${settled}, got ${candidate.turn}`);
+      if (candidate.index !== settled) throw new RangeError(`expected index ${settled}, got ${candidate.index}`);
       if (outcome === 'tested' || outcome === 'left_out') queue.record(current(), outcome === 'left_out');
       settled += 1;
       outcomes[outcome] += 1;

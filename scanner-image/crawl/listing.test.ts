@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ReportPage } from '../../report/schema/schema.ts';
 import { testedPage } from '../../test/support/tested-page.ts';
-import { arrivalOf, listGates } from './listing.ts';
+import { arrivalOf, listRedirectTargets } from './listing.ts';
 
 const at = (path: string): string => new URL(path, 'https://example.org/').href;
 
@@ -11,14 +11,14 @@ function pageOf(path: string, final: string, sameAs?: string): ReportPage {
   return { ...common, tested: false, reason: 'same_as', same_as: at(sameAs), message: '' };
 }
 
-/** The pages after gates were listed: `path state`. */
+/** The pages after redirect targets were listed: `path state`. */
 const listed = (pages: ReportPage[], named: string[] = []): string[] =>
-  listGates(pages, (key) => named.includes(key.replace('example.org', ''))).pages.map((page) => {
+  listRedirectTargets(pages, (key) => named.includes(key.replace('example.org', ''))).pages.map((page) => {
     const { pathname, search } = new URL(page.url);
     return `${pathname}${search} ${page.tested ? 'tested' : page.reason}`;
   });
 
-describe('gates', () => {
+describe('redirect targets', () => {
   it('are tested once under their own address, and the addresses that lead there are not', () => {
     const pages = [
       pageOf('/', '/'),
@@ -35,11 +35,11 @@ describe('gates', () => {
       '/copy same_as',
       '/c redirected_to_gate',
     ]);
-    const { pages: all, gates } = listGates(pages, () => false);
+    const { pages: all, redirectTargets } = listRedirectTargets(pages, () => false);
     expect(all[4]).to.include({ same_as: at('/age') });
     expect(all[2]).to.not.have.property('same_as');
     expect(all[2]).to.have.property('message').that.includes(at('/age')).and.includes('crawl.prepare');
-    expect([...gates]).to.deep.equal([[at('/a'), at('/age')]]);
+    expect([...redirectTargets]).to.deep.equal([[at('/a'), at('/age')]]);
   });
 
   it('are recognised if the address carries the requested one', () => {
@@ -64,7 +64,7 @@ describe('gates', () => {
   };
   for (const [name, [pages, named]] of Object.entries(ordinary))
     it(`are not ${name}`, () =>
-      expect(listGates(pages, (key) => (named ?? []).some((path) => key === `example.org${path}`)).pages).to.deep.equal(pages));
+      expect(listRedirectTargets(pages, (key) => (named ?? []).some((path) => key === `example.org${path}`)).pages).to.deep.equal(pages));
 
   it('have addresses without the parameters that carry the requested address', () => {
     const arrivals: [final: string, arrival: string][] = [

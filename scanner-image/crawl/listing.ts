@@ -1,4 +1,4 @@
-/** What a report says about addresses that were not tested: where they were found, why they are left out, which gate they lead to. Pure. */
+/** What a report says about addresses that were not tested: where they were found, why they are left out, which redirect target they lead to. Pure. */
 import { LINKED_FROM_MAX, type ReportPage, type TestedPage, type UntestedPage } from '../../report/schema/schema.ts';
 import { cleanUrl, type PageAddress, pageKey } from './address.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
@@ -70,8 +70,8 @@ export function createExclusions() {
 export type Exclusions = ReturnType<typeof createExclusions>;
 
 /*
- * A gate is a page that the site shows instead of several requested ones, such as a question for the age of a visitor. Addresses that
- * lead to the gate are not duplicates of it, because their own pages were not tested.
+ * A redirect target (`redirected_to_gate` in reports) is a page that the site shows instead of several requested ones, such as a
+ * question for the age of a visitor. Addresses that lead there are not duplicates of it, because their own pages were not tested.
  */
 
 /** The number of addresses that must end at one that no link names. One address alone may have moved. */
@@ -104,18 +104,18 @@ interface Arrived {
   counts: boolean;
 }
 
-export interface ListedGates {
+export interface ListedRedirectTargets {
   pages: ReportPage[];
-  /** The addresses of gates, by the `url` under which their pages were tested. */
-  gates: ReadonlyMap<string, string>;
+  /** The addresses of redirect targets, by the `url` under which their pages were tested. */
+  redirectTargets: ReadonlyMap<string, string>;
 }
 
 /**
- * Lists gates by their own addresses, and the addresses that lead there as not tested.
+ * Lists redirect targets by their own addresses, and the addresses that lead there as not tested.
  * @param pages in the scan's order
  * @param isNamed whether a link or a sitemap names the page with a key
  */
-export function listGates(pages: readonly ReportPage[], isNamed: (key: string) => boolean): ListedGates {
+export function listRedirectTargets(pages: readonly ReportPage[], isNamed: (key: string) => boolean): ListedRedirectTargets {
   const groups = new Map<string, Arrived[]>();
   for (const page of pages) {
     const arrived = arrivedOf(page);
@@ -123,16 +123,16 @@ export function listGates(pages: readonly ReportPage[], isNamed: (key: string) =
     const key = pageKey(arrived.arrival);
     groups.set(key, [...(groups.get(key) ?? []), arrived]);
   }
-  const gates = new Map<string, string>();
-  const gateOf = new Map<ReportPage, string>();
+  const redirectTargets = new Map<string, string>();
+  const targetOf = new Map<ReportPage, string>();
   for (const [key, group] of groups) {
     const tested = group.find(({ page }) => page.tested);
     if (tested === undefined || group.filter(({ counts }) => counts).length < ADDRESSES_MIN) continue;
     if (isNamed(key) || group.some(({ page }) => isNamed(pageKey(new URL(page.final_url!))))) continue;
-    gates.set(tested.page.url, tested.arrival.href);
-    for (const { page } of group) gateOf.set(page, tested.arrival.href);
+    redirectTargets.set(tested.page.url, tested.arrival.href);
+    for (const { page } of group) targetOf.set(page, tested.arrival.href);
   }
-  return { pages: pages.flatMap((page) => relisted(page, gateOf.get(page), gates)), gates };
+  return { pages: pages.flatMap((page) => relisted(page, targetOf.get(page), redirectTargets)), redirectTargets };
 }
 
 function arrivedOf(page: ReportPage): Arrived | null {
@@ -165,13 +165,13 @@ function wordsOf({ pathname }: URL): Set<string> {
   ]);
 }
 
-function relisted(page: ReportPage, gate: string | undefined, gates: ReadonlyMap<string, string>): ReportPage[] {
-  if (gate === undefined) {
-    const moved = page.tested ? undefined : gates.get(page.same_as ?? '');
+function relisted(page: ReportPage, target: string | undefined, redirectTargets: ReadonlyMap<string, string>): ReportPage[] {
+  if (target === undefined) {
+    const moved = page.tested ? undefined : redirectTargets.get(page.same_as ?? '');
     return [page.tested || moved === undefined ? page : { ...page, same_as: moved }];
   }
   const { url, final_url, http_status, duration_ms } = page;
-  const message = `It redirects to ${gate}, as other addresses do, and no link leads there. If it asks visitors for something, such as their age or region, answer it with crawl.prepare.`;
+  const message = `It redirects to ${target}, as other addresses do, and no link leads there. If it asks visitors for something, such as their age or region, answer it with crawl.prepare.`;
   const untested: UntestedPage = { url, final_url, http_status, tested: false, reason: 'redirected_to_gate', message, duration_ms };
-  return page.tested ? [{ ...page, url: gate }, untested] : [untested];
+  return page.tested ? [{ ...page, url: target }, untested] : [untested];
 }

@@ -6,7 +6,7 @@ const SITE = new URL('https://a.test/start');
 const at = (path: string): URL => new URL(path, SITE);
 
 /** @param answers the results of the tries, in order; the last one repeats */
-function world(answers: (Partial<Fetched> | FetchRefused)[]) {
+function setUp(answers: (Partial<Fetched> | FetchRefused)[]) {
   const waits: number[] = [];
   let asked = 0;
   const deps = {
@@ -30,8 +30,8 @@ function world(answers: (Partial<Fetched> | FetchRefused)[]) {
   return { waits, asked: () => asked, robots: () => fetchRobots(SITE, deps) };
 }
 
-async function refusal(answers: Parameters<typeof world>[0], path: string): Promise<string | null> {
-  const answer = await world(answers).robots();
+async function refusal(answers: Parameters<typeof setUp>[0], path: string): Promise<string | null> {
+  const answer = await setUp(answers).robots();
   if (!answer.ok) throw new Error(answer.message);
   return answer.robots.refusal(at(path));
 }
@@ -56,7 +56,7 @@ describe('robots.txt', () => {
 
   it('is tried again after a server error, a limit or a network error', async () => {
     for (const answer of [{ status: 503 }, { status: 429 }, new FetchRefused('network', 'reset')]) {
-      const { robots, waits, asked } = world([answer, answer, { body: RULES }]);
+      const { robots, waits, asked } = setUp([answer, answer, { body: RULES }]);
       const read = await robots();
       expect(read.ok && read.robots.refusal(at('/private'))).to.include('disallows /private');
       expect(asked()).to.equal(3);
@@ -65,13 +65,13 @@ describe('robots.txt', () => {
   });
 
   it('is tried again after Retry-After, within bounds', async () => {
-    const { robots, waits } = world([{ status: 503, retryAfter: '2' }, { status: 503, retryAfter: '3600' }, { body: RULES }]);
+    const { robots, waits } = setUp([{ status: 503, retryAfter: '2' }, { status: 503, retryAfter: '3600' }, { body: RULES }]);
     await robots();
     expect(waits).to.deep.equal([2000, 10_000]);
   });
 
   it('is unreachable after three tries, and says what to do', async () => {
-    const { robots, asked } = world([{ status: 500 }]);
+    const { robots, asked } = setUp([{ status: 500 }]);
     const answer = await robots();
     expect(answer).to.include({ ok: false, reason: 'unreachable' });
     expect(answer.ok ? '' : answer.message)
@@ -81,7 +81,7 @@ describe('robots.txt', () => {
   });
 
   it('of a site that is down is tried again, and the failure says so without advice about the file', async () => {
-    const { robots, asked } = world([new FetchRefused('unreachable', 'It refused the connection.')]);
+    const { robots, asked } = setUp([new FetchRefused('unreachable', 'It refused the connection.')]);
     const answer = await robots();
     expect(answer.ok ? '' : answer.message).to.equal(
       'https://a.test could not be reached in 3 tries, so no page was loaded. It refused the connection.',
@@ -91,7 +91,7 @@ describe('robots.txt', () => {
 
   it('is not tried again if its certificate or its address is not accepted', async () => {
     for (const kind of ['certificate', 'refused'] as const) {
-      const { robots, asked } = world([new FetchRefused(kind, 'No.')]);
+      const { robots, asked } = setUp([new FetchRefused(kind, 'No.')]);
       expect((await robots()).ok).to.equal(false);
       expect(asked()).to.equal(1);
     }

@@ -63,7 +63,7 @@ export interface Factors {
 /** An account, and its generation when the person of a request was recognised. */
 type Account = Pick<VerifiedUser, 'email' | 'generation'>;
 
-/** Far more than there can be simultaneous changes of one account by people. */
+/** Far more than there can be simultaneous changes of one account by its user. */
 const ATTEMPTS = 20;
 
 const newDocument = (): FactorsDocument => ({ version: 0, handle: randomBytes(32).toString('base64url') });

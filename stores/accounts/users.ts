@@ -1,4 +1,4 @@
-/** Accounts of people: e-mail address, how they sign in, and what proves that the address is theirs. */
+/** Accounts of users: e-mail address, how they sign in, and what proves that the address is theirs. */
 import { randomUUID } from 'node:crypto';
 import type { Collection, Db, UpdateFilter } from 'mongodb';
 import { DEFAULT_ROLE, type Role } from '../../core/accounts.ts';

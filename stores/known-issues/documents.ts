@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { targetKey, type KnownIssue, type KnownIssueTarget } from '../../core/scan/known-issues.ts';
 
-/** A known issue, as people manage it. */
+/** A known issue, as users manage it. */
 export interface KnownIssueRow extends Omit<KnownIssue, 'expiresAt'> {
   organisation: string;
   /** The host of the site, as `siteOf` returns it. */

@@ -72,7 +72,7 @@ export function createSuppressions(db: Db, { now = () => new Date() }: { now?: (
   return {
     /**
      * Returns why no mail of the lane is sent to the address, or null. If both apply, it bounced. A bounce stops results for
-     * days and other mails for minutes (`BOUNCE_STOPS`), because people cannot sign in without them. Only results can be
+     * days and other mails for minutes (`BOUNCE_STOPS`), because users cannot sign in without them. Only results can be
      * unsubscribed.
      */
     async find(address: string, lane: MailLane): Promise<Suppression | null> {

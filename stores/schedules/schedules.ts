@@ -1,5 +1,5 @@
 /**
- * The ScanSchedules of organisations for people. The operator mirrors them to MongoDB, so that a page does not query the
+ * The ScanSchedules of organisations for pages and the API. The operator mirrors them to MongoDB, so that a page does not query the
  * Kubernetes API.
  */
 import type { Db, Filter } from 'mongodb';

@@ -32,7 +32,7 @@ export interface Origin {
 export type Cancellation = { ok: true } | { ok: false; reason: 'ended' | 'missing' };
 
 /**
- * Finished resources are kept for one hour so that people can inspect them with kubectl. The results are stored elsewhere.
+ * Finished resources are kept for one hour so that users can inspect them with kubectl. The results are stored elsewhere.
  * A busy API would exceed the limit of 1,500 resources per namespace (KEP-95) within a day.
  */
 const TTL_SECONDS = 3_600;

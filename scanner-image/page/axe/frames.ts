@@ -189,7 +189,7 @@ async function testFrame(
   }
 }
 
-/** Our world of the n-th frame of a document, after its scripts have become quiet. */
+/** The isolated world of the n-th frame of a document, after its scripts have become quiet. */
 async function enterFrame(run: FrameRun, parent: IsolatedWorld, at: number): Promise<EnteredFrame | SkippedFrame> {
   const { script, index, known, waits } = run;
   const frameId = await frameIdOf(parent, at);
@@ -228,7 +228,7 @@ function checkFrame({ url, unreachable }: FoundFrame, { egressFailureOf }: AxeSc
   return { ok: false, reason: 'not_loaded', message: 'The browser could not load the frame, or its site does not allow to embed it.', url };
 }
 
-/** Our world of a frame. In the process of the tab it exists since the document was created. */
+/** The isolated world of a frame. In the process of the tab it exists since the document was created. */
 async function openWorld(cdp: Cdp, frameId: string, source: string): Promise<IsolatedWorld> {
   const world = await isolatedWorldOf(cdp, frameId);
   // An element with the ID `curbcut` is a property of the global object too, but not an own one.

@@ -25,7 +25,7 @@ export interface Target {
 /** What a page is opened with. */
 export interface TargetOptions {
   identity: Identity;
-  /** The scripts of every document: `source` runs in our world, `watch` in the page's own, before its scripts. */
+  /** The scripts of every document: `source` runs in the isolated world, `watch` in the page's own, before its scripts. */
   scripts?: { source: string; watch: string };
   /** The size at which the page is painted; clicks need 1. */
   scale?: number;
@@ -74,7 +74,7 @@ async function openIn(context: BrowserContext, { identity, scripts, scale = PAIN
   let onFrame = (_frame: FrameCdp): Promise<unknown> => Promise.resolve();
   const sources = [
     { source: await serviceWorkersSource() },
-    // Our world comes first, because the script for the page's own world hands its record to it.
+    // The isolated world comes first, because the script for the page's own world hands its record to it.
     ...(scripts === undefined ? [] : [{ source: scripts.source, worldName: WORLD }, { source: scripts.watch }]),
   ];
   const prepare = (session: Cdp): Promise<unknown> =>

@@ -1,4 +1,4 @@
-/** Runs in our world of every document before axe-core. */
+/** Runs in the isolated world of every document before axe-core. */
 
 /*
  * After every rule axe-core yields to other tasks by a timer of 0 ms. Here it continues at once, for three reasons. The page cannot
@@ -19,7 +19,7 @@ globalThis.setTimeout = (callback, delay = 0, ...values) => {
 const HOSTS_MAX = 1000;
 const opened = new WeakMap();
 
-/** Replaces a getter of our world. */
+/** Replaces a getter of the isolated world. */
 function extend(prototype, name, read) {
   const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
   const { get } = descriptor;
@@ -59,7 +59,7 @@ addEventListener(
   { once: true },
 );
 
-/** Where our world began after the scripts of the page, as in frames of other sites: custom elements may have closed roots. */
+/** Where the isolated world began after the scripts of the page, as in frames of other sites: custom elements may have closed roots. */
 const mayHaveRoots = () =>
   [...document.querySelectorAll(':defined')].some(({ localName, shadowRoot }) => localName.includes('-') && shadowRoot === null);
 

@@ -1,5 +1,5 @@
 /**
- * Runs in our world of every document, after visible.js. Recognises that most of the content is inert, hidden or covered by a
+ * Runs in the isolated world of every document, after visible.js. Recognises that most of the content is inert, hidden or covered by a
  * modal layer, such as a consent dialog. Layers that contain the main content, and those that cover only a part, do not count.
  */
 

@@ -1,4 +1,4 @@
-/** Runs in our world after axe-core. Corrects checks of axe-core, and decides what it leaves to a person. */
+/** Runs in the isolated world after axe-core. Corrects checks of axe-core, and decides what it leaves to a person. */
 
 /*
  * Counts the lines of a text for the check `important-line-height`, which is for texts of more than one line. axe-core takes lines

@@ -1,5 +1,5 @@
 /**
- * Runs in our world after visible.js. Describes elements for the report: their HTML, their landmark and their place. axe-core's own
+ * Runs in the isolated world after visible.js. Describes elements for the report: their HTML, their landmark and their place. axe-core's own
  * HTML is cut at 300 characters, and unrelated elements become equal. `LIMITS` comes from `source.ts`.
  *
  * Getters are taken from the prototypes for the same reason as in visible.js. Reading stops at the limits, so that a huge element

@@ -1,4 +1,4 @@
-/** Runs in our world of every document, after blocked.js. Reads what the crawl needs to know about the document. */
+/** Runs in the isolated world of every document, after blocked.js. Reads what the crawl needs to know about the document. */
 
 const MAX_LINKS = 20_000;
 /** The crawl follows no longer address, and counts those that are cut. */

@@ -1,5 +1,5 @@
 /**
- * Runs in our world after axe-core. Lets axe-core's rule `css-orientation-lock` run where a style sheet turns something by a quarter
+ * Runs in the isolated world after axe-core. Lets axe-core's rule `css-orientation-lock` run where a style sheet turns something by a quarter
  * in one orientation. Without style sheets the rule is undecided on every page, and axe-core itself fails it for an arrow that turns.
  *
  * Style sheets of other origins are unreadable here. Our program hands over those that mention the orientation (hidden-content.ts).

@@ -1,5 +1,5 @@
 /**
- * Runs in our world after axe-core. Adds rules of ours to axe-core. Their elements always need review and are never violations.
+ * Runs in the isolated world after axe-core. Adds rules of ours to axe-core. Their elements always need review and are never violations.
  * What is known about the rules comes from report/schema/engines.ts.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Runs in our world after describe.js. Prepares the picture of an element, after the page was tested: scrolls to the element,
+ * Runs in the isolated world after describe.js. Prepares the picture of an element, after the page was tested: scrolls to the element,
  * outlines it, and covers and hides what no picture may show. Covers alone would not do: a page may move its content away from them,
  * such as when it is resized. Methods are taken from the prototypes for the same reason as in visible.js.
  */

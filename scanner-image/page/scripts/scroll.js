@@ -1,5 +1,5 @@
 /**
- * Runs in our world of every document, after `settle.js`. Scrolls once through the page, so that it shows the content that
+ * Runs in the isolated world of every document, after `settle.js`. Scrolls once through the page, so that it shows the content that
  * appears only then.
  */
 

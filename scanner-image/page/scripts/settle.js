@@ -1,5 +1,5 @@
 /**
- * Runs in our world of every document, after axe-core. Waits until the document is quiet and its animations are finished.
+ * Runs in the isolated world of every document, after axe-core. Waits until the document is quiet and its animations are finished.
  */
 
 // `style` is not observed, because scripted animations change it all the time.

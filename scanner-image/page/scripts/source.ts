@@ -144,7 +144,7 @@ export function axeOptions({ wcagLevel, wcagVersion, advice }: Pick<ScanOptions,
 
 /** The script that tests a document, and its arguments. */
 export interface AxeScript {
-  /** The script for our world, from `axeSource`. Frames in other processes do not get it automatically. */
+  /** The script for the isolated world, from `axeSource`. Frames in other processes do not get it automatically. */
   source: string;
   options: AxeOptions;
   /** From `htmlTotal`. */
@@ -179,7 +179,7 @@ export function evaluationFailed(error: unknown): never {
   throw new EvaluationFailed(errorMessage(error));
 }
 
-/** Our isolated world of a frame. In the process of the tab it exists since the document was created. */
+/** The isolated world of a frame. In the process of the tab it exists since the document was created. */
 export async function isolatedWorldOf(cdp: Cdp, frameId: string): Promise<IsolatedWorld> {
   const { executionContextId } = await cdp.send('Page.createIsolatedWorld', { frameId, worldName: WORLD }).catch(evaluationFailed);
   return { cdp, contextId: executionContextId };

@@ -1,5 +1,5 @@
 /**
- * Runs in our world of every document, after axe-core. Tells what a visitor sees: texts, controls and pictures, in the document
+ * Runs in the isolated world of every document, after axe-core. Tells what a visitor sees: texts, controls and pictures, in the document
  * and its shadow roots.
  *
  * Getters and methods are taken from the prototypes, because a form with a field of the name `attributes` hides its own property,

@@ -1,7 +1,7 @@
 /**
  * Runs in the page's own world of every document, before the scripts of the page. Records what the page waits for, so that
  * `settle.js` waits only on pages that will change: timers, work in the background, observers of the scroll position, and new
- * shadow roots. The page cannot reach the record: it is kept in a node that is shared with our world only. It uses no method
+ * shadow roots. The page cannot reach the record: it is kept in a node that is shared with the isolated world only. It uses no method
  * that the page could have replaced by the time it is called.
  */
 
@@ -199,6 +199,6 @@ apply(listen, node, [
     node.data = text;
   },
 ]);
-// `settle.js` and `before-axe.js` were evaluated before, in our world. An event is the only way to hand a node to them.
+// `settle.js` and `before-axe.js` were evaluated before, in the isolated world. An event is the only way to hand a node to them.
 dispatchEvent(new MouseEvent('curbcut', { relatedTarget: node }));
 dispatchEvent(new MouseEvent('curbcut-roots', { relatedTarget: messenger }));

@@ -118,7 +118,7 @@ export async function readCookies(cdp: Cdp): Promise<SessionCookie[]> {
   return (await cdp.send('Network.getAllCookies')).cookies;
 }
 
-/** A script for our world that restores the storage of a document's origin; null if there is nothing to restore. */
+/** A script for the isolated world that restores the storage of a document's origin; null if there is nothing to restore. */
 function storageScript({ storage }: SessionState): string | null {
   const saved = storage.filter(({ local, session }) => Object.keys(local).length + Object.keys(session).length > 0);
   if (saved.length === 0) return null;

@@ -130,7 +130,7 @@ function faultsOf(page: URL, { failed, refused, ended, errors }: State, failedPa
 
 /** Collects the uncaught errors and rejections of the page's own scripts. */
 function watchErrors(cdp: Cdp, errors: () => State['errors']): void {
-  /** Worlds of our scripts. */
+  /** The isolated worlds. */
   const isolated = new Set<number>();
   cdp.on('Runtime.executionContextCreated', ({ context }) => {
     if ((context.auxData as { isDefault?: boolean } | undefined)?.isDefault === false) isolated.add(context.id);

@@ -32,7 +32,7 @@ export interface Waits {
 
 /** A page that is ready for its test. */
 export interface Arrival {
-  /** The world in which our scripts run. */
+  /** The isolated world. */
   world: IsolatedWorld;
   /** What may be missing on the page. */
   caveats: PageCaveat[];

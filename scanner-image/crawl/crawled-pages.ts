@@ -6,7 +6,7 @@ import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/sche
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
 import type { PageFacts, Visit } from '../page/visit/visit.ts';
 import { isTooLong, looksLikeFile, type PageAddress, pageKey, pageOf, repeatsItself } from './address.ts';
-import { arrivalOf, createExclusions, createReferrers, listGates, type Exclusions, type Referrers } from './listing.ts';
+import { arrivalOf, createExclusions, createReferrers, listRedirectTargets, type Exclusions, type Referrers } from './listing.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
 import { CHAIN_MAX } from './queue.ts';
@@ -32,13 +32,13 @@ export interface Taken {
 export interface Listing {
   /** Tested and untested pages in the scan's order, then the addresses that are not part of the scan. */
   pages: ReportPage[];
-  /** The addresses of gates, by the `url` under which their pages were tested. */
-  gates: ReadonlyMap<string, string>;
+  /** The addresses of redirect targets, by the `url` under which their pages were tested. */
+  redirectTargets: ReadonlyMap<string, string>;
   /** The number of addresses that were found and are not listed. */
   addressesLeft: number;
 }
 
-export function createIntake(frontier: Frontier, site: Pick<Site, 'start' | 'origin' | 'exclusionOf'>) {
+export function createCrawledPages(frontier: Frontier, site: Pick<Site, 'start' | 'origin' | 'exclusionOf'>) {
   const exclusions = createExclusions();
   const referrers = createReferrers();
   const duplicates = createDuplicates();
@@ -90,7 +90,7 @@ export function createIntake(frontier: Frontier, site: Pick<Site, 'start' | 'ori
   }
 
   return {
-    /** Takes a visit: recognises duplicates, and queues the links of the page. Must be called in the order of turns. */
+    /** Takes a visit: recognises duplicates, and queues the links of the page. Must be called in the order of `index`. */
     take(candidate: Candidate, visit: Visit): Taken {
       if (frontier.covered(candidate.key) || frontier.spent()) return { outcome: 'skipped', page: null };
       if (visit.loaded) return takeLoaded(candidate, visit);
@@ -110,10 +110,10 @@ export function createIntake(frontier: Frontier, site: Pick<Site, 'start' | 'ori
     },
     /** @param pages those of all visits, in the scan's order */
     list(pages: readonly ReportPage[]): Listing {
-      const listed = listGates(pages, (key) => frontier.named(key));
+      const listed = listRedirectTargets(pages, (key) => frontier.named(key));
       return {
         pages: referrers.addTo([...listed.pages, ...exclusions.pages()]),
-        gates: listed.gates,
+        redirectTargets: listed.redirectTargets,
         addressesLeft: exclusions.beyond() + frontier.left(),
       };
     },

@@ -4,7 +4,7 @@ import { toPageFindings } from '../page/axe/results.ts';
 import type { Visit } from '../page/visit/visit.ts';
 import { addressOf } from './address.ts';
 import { createFrontier } from './frontier.ts';
-import { createIntake } from './intake.ts';
+import { createCrawledPages } from './crawled-pages.ts';
 
 const SITE = new URL('https://example.org/');
 
@@ -46,18 +46,18 @@ const visitOf = (path: string, { content = path, own = true, caveats = [] }: Sho
 function take(visits: Record<string, Shown>): string[] {
   const frontier = createFrontier({ maxPages: 100, maxFailed: 100, maxLeftOut: 100 });
   const pages: ReportPage[] = [];
-  const intake = createIntake(frontier, { start: SITE, origin: () => SITE, exclusionOf: () => null });
+  const crawled = createCrawledPages(frontier, { start: SITE, origin: () => SITE, exclusionOf: () => null });
   for (const [path, shown] of Object.entries(visits)) {
     frontier.add(addressOf(new URL(path, SITE)), 0);
     const candidate = frontier.take()!;
-    const { outcome, page } = intake.take(candidate, visitOf(path, shown));
+    const { outcome, page } = crawled.take(candidate, visitOf(path, shown));
     frontier.settle(candidate, outcome);
     if (page !== null) pages.push(page);
   }
   return pages.map((page) => `${new URL(page.url).pathname} ${page.tested ? 'tested' : page.reason}`);
 }
 
-describe('intake of pages', () => {
+describe('crawled pages', () => {
   it('takes a page for a duplicate that displays the same as another, unless one of them was not at rest or shows nothing of its own', () => {
     expect(take({ '/a': { content: 'x' }, '/b': { content: 'x' } })).to.deep.equal(['/a tested', '/b same_as']);
     const unsettled: Shown[] = [
