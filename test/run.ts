@@ -5,10 +5,13 @@
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { PARTS } from './cluster/parts.ts';
+import { lastNight, recordNight } from './runner/night.ts';
 import { changedSince, readGraph } from './runner/graph.ts';
 import { testsReachedBy } from './runner/reach.ts';
 import { runSuite } from './runner/run-suite.ts';
-import { allTestFiles, filesOf, sharesOf, SUITES } from './runner/suites.ts';
+import { allTestFiles, filesOf, NIGHT_ONLY, sharesOf, SUITES } from './runner/suites.ts';
+import { NIGHTLY } from './support/nightly.ts';
 import { closingLines, exitCodeOf, skipRules, sumOf, type SuiteResult } from './runner/summary.ts';
 
 /** More processes than cores, because most tests wait most of the time. */
@@ -24,11 +27,17 @@ function fail(message: string): never {
   process.exit(2);
 }
 
-let runs = (_file: string): boolean => true;
+// `.ci/run` sets it if `make test-cluster` follows: what can run on the real API server runs only there.
+const elsewhere = process.env['LEAVE_TO_CLUSTER'] ? Object.values(PARTS).filter(({ nightly }) => NIGHTLY || !nightly) : [];
+const leftOut = new Set([
+  ...elsewhere.filter(({ embedded }) => !embedded).flatMap(({ files }) => filesOf(files)),
+  ...(NIGHTLY ? [] : filesOf(NIGHT_ONLY)),
+]);
+let runs = (file: string): boolean => !leftOut.has(file);
 if (values.since !== undefined) {
   const changed = await changedSince(values.since).catch((error: Error) => fail(error.message));
   const reached = testsReachedBy(changed, await readGraph(), allTestFiles());
-  runs = (file) => reached.has(file);
+  runs = (file) => reached.has(file) && !leftOut.has(file);
 }
 const waiting = sharesOf(
   Object.entries(SUITES)
@@ -52,4 +61,7 @@ await Promise.all(Array.from({ length: PROCESSES }, work));
 
 const rules = skipRules(process.env);
 process.stdout.write(closingLines(results, rules));
-process.exit(exitCodeOf(results, rules));
+const code = exitCodeOf(results, rules);
+if (NIGHTLY && code === 0 && values.only === undefined && values.since === undefined) recordNight('make test');
+console.log(lastNight());
+process.exit(code);

@@ -13,8 +13,10 @@ export interface Part {
   node: 0 | 0.5 | 1;
   /** Whether the part runs pods of the images under test. */
   images: boolean;
-  /** Whether it runs only with `NIGHTLY=1`, or if it is named, because what it needs takes longer to build than all parts to run. */
+  /** Whether it runs only with `NIGHTLY=1`, or if it is named: random kills, outages, other versions, and what takes long to build. */
   nightly?: true;
+  /** Whether its files run on the embedded stack too, because that is what they test. */
+  embedded?: true;
 }
 
 /**
@@ -43,15 +45,15 @@ export const PARTS: Readonly<Record<string, Part>> = {
   // The cluster's own controllers act, but the pods match no node, so they never run.
   operator: { files: OPERATOR, node: 0, images: false },
   // Adds a Node without a kubelet. A DaemonSet would be scheduled to it, so `sandbox` must not run at the same time.
-  faults: { files: ['test/cluster/faults.test.ts'], node: 0.5, images: true },
-  versions: { files: ['test/cluster/versions.test.ts'], node: 0.5, images: true },
+  faults: { files: ['test/cluster/faults.test.ts'], node: 0.5, images: true, nightly: true },
+  versions: { files: ['test/cluster/versions.test.ts'], node: 0.5, images: true, nightly: true },
   // Waits most of the time. API, operator and the dependencies that it interrupts run beside the cluster, not on it.
-  outages: { files: ['test/cluster/outages.test.ts'], node: 0.5, images: true },
+  outages: { files: ['test/cluster/outages.test.ts'], node: 0.5, images: true, nightly: true },
   // `people.test.ts` needs the mail catcher of `make run`; the one of `chart` is its counterpart.
   journey: { files: JOURNEY, node: 0.5, images: true },
   runtime: { files: ['test/runtime/*.test.ts'], node: 0, images: false },
   // One process: its files install and delete the same custom resource definition.
-  semantics: { files: ['local/**/kube/{semantics,jobs,watch}.test.ts'], node: 0, images: false },
+  semantics: { files: ['local/**/kube/{semantics,jobs,watch}.test.ts'], node: 0, images: false, embedded: true },
   try: { files: ['test/cluster/try.test.ts'], node: 0.5, images: true },
   network: { files: ['test/cluster/network.test.ts'], node: 0, images: true },
   apply: { files: ['test/cluster/apply.test.ts'], node: 0, images: false },
@@ -65,6 +67,6 @@ export const PARTS: Readonly<Record<string, Part>> = {
   upgrade: { files: ['test/cluster/upgrade.test.ts'], node: 1, images: true, nightly: true },
   // Needs dist/.
   dist: { files: ['test/cluster/dist.test.ts'], node: 1, images: false, nightly: true },
-  chaos: { files: ['test/cluster/chaos.test.ts'], node: 1, images: true },
+  chaos: { files: ['test/cluster/chaos.test.ts'], node: 1, images: true, nightly: true },
   sandbox: { files: ['test/cluster/sandbox.test.ts'], node: 1, images: true },
 };

@@ -7,6 +7,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { CRDS } from '../../local/stack.ts';
+import { lastNight, recordNight } from '../runner/night.ts';
 import { runSuite } from '../runner/run-suite.ts';
 import { filesOf } from '../runner/suites.ts';
 import { closingLines, exitCodeOf, skipRules, type SuiteResult } from '../runner/summary.ts';
@@ -67,4 +68,7 @@ await runShared(tasks, PROCESSES);
 
 const rules = skipRules(process.env);
 process.stdout.write(closingLines(results, rules));
-process.exit(exitCodeOf(results, rules));
+const code = exitCodeOf(results, rules);
+if (NIGHTLY && code === 0 && values.only === undefined) recordNight('make test-cluster');
+console.log(lastNight());
+process.exit(code);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { PARTS } from '../cluster/parts.ts';
-import { allTestFiles, CLUSTER_ONLY, filesOf, sharesOf, SUITES } from './suites.ts';
+import { allTestFiles, CLUSTER_ONLY, filesOf, NIGHT_ONLY, sharesOf, SUITES } from './suites.ts';
 
 describe('test suites', () => {
   const suites = new Map(Object.entries(SUITES).map(([name, { files, except }]) => [name, filesOf(files, except)]));
@@ -32,6 +32,10 @@ describe('test suites', () => {
       { suite: 'b', files: ['4'] },
       { suite: 'a', files: ['2'] },
     ]);
+  });
+
+  it('leave to the night only files that exist', () => {
+    for (const pattern of NIGHT_ONLY) expect(filesOf([pattern]), pattern).to.have.length.above(0);
   });
 
   it('run every cluster-only test in one part of make test-cluster', () => {
