@@ -63,4 +63,4 @@ export const docPath = (name: string): string => `${DOCS_PATH}/${name}`;
 export const API_REFERENCE_PATH = docPath('api');
 
 /** The explanation of an error. @param code null for invalid requests, whose `detail` is a list */
-export const errorDocsPath = (code: string | null): string => `${docPath('errors')}#${code ?? 'validation-errors'}`;
+export const errorDocsPath = (code: string | null): string => `${docPath('reference')}#${code ?? 'validation-errors'}`;

@@ -206,7 +206,7 @@ function errorsOf(status: string, { content }: Response): { code: string | null;
 const errorLink = (name: string | null): string =>
   name === null
     ? `${VALIDATION_STATUS} [list of errors](#error-bodies)`
-    : `${ERRORS[name as keyof typeof ERRORS].status} [${code(name)}](errors.md#${name})`;
+    : `${ERRORS[name as keyof typeof ERRORS].status} [${code(name)}](reference.md#${name})`;
 
 function operationText(
   operation: PathOperation,
@@ -306,7 +306,7 @@ export async function apiPage(): Promise<string> {
     '# API reference',
     `Look up every operation with its fields, errors, examples and a curl command. The commands read the address of the service from \`CURBCUT_URL\`,
 the key from \`CURBCUT_API_KEY\`, and IDs from variables such as \`SCAN_ID\`. To generate a client, use the OpenAPI document of your
-installation, \`/openapi.json\`, as in [clients.md](clients.md).`,
+installation, \`/openapi.json\`, as in [examples/clients](../examples/clients/README.md).`,
     'This page is generated from the code by `make docs`; `make lint` fails if it is out of date.',
     '## Authentication',
     table(
@@ -334,7 +334,7 @@ installation, \`/openapi.json\`, as in [clients.md](clients.md).`,
       return [`### ${name}`, schemas.fields(document.components.schemas[name]!, isSent)];
     }),
     '## Error bodies',
-    `Every operation with a key can also answer with ${[...common.errors].map(errorLink).join(', ')}. [errors.md](errors.md) explains every code.`,
+    `Every operation with a key can also answer with ${[...common.errors].map(errorLink).join(', ')}. [reference.md](reference.md#errors) explains every code.`,
     ...errors.bodies.map((body) => block('json', jsonText(body))),
     '## Response headers',
     table(

@@ -1,12 +1,11 @@
 /** Writes everything that is generated from the code: settings, limits, errors, metrics, scan options and phases in docs/, the custom resource definition, the chart's schema and tables, and Argo CD's ConfigMap. */
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
-import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
 import { valuesSchema, withValues } from './chart-values.ts';
 import { apiPage } from './api-reference.ts';
 import { argocdConfigMap } from './argocd.ts';
-import { limitsPage } from './limits.ts';
-import { referencePage, withOptionTable } from './reference.ts';
+import { limitsSection } from './limits.ts';
+import { referenceSections, withOptionTable } from './reference.ts';
 import { withOptions, withScanTemplate } from './manifest-options.ts';
 import { EXAMPLE_END } from '../api/accounts/known-issues.ts';
 import { ERROR_CODES, ERRORS, QUEUE_LIMITS, STREAM_LIMITS, VALIDATION_TYPES } from '../api/http/errors.ts';
@@ -88,16 +87,32 @@ function metricsTable(list: readonly Metric[]): string {
   return ['| metric | type | labels | meaning |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-/** A heading for each status, and below it one for each code, which is the anchor of `docs_url`. */
-function errorSections(): string {
-  const byStatus = Map.groupBy(ERROR_CODES, (code) => ERRORS[code].status as number);
-  const statuses = [...byStatus].sort(([one], [other]) => one - other);
-  const sections = statuses.map(([status, codes]) => {
-    const entries = codes.map((code) => `### \`${code}\`\n\n${ERRORS[code].message}`);
-    return [`## ${status} ${STATUS_CODES[status]}`, ...entries].join('\n\n');
-  });
-  return sections.join('\n\n');
+/** A heading for each code, which is the anchor of `docs_url`, in the order of their statuses. */
+function errorEntries(): string {
+  const codes = ERROR_CODES.toSorted((one, other) => ERRORS[one].status - ERRORS[other].status);
+  return codes.map((code) => `### \`${code}\`\n\n${ERRORS[code].status}: ${ERRORS[code].message}`).join('\n\n');
 }
+
+const errorsSection = (): string => `## Errors
+
+Every error body is \`{"detail": …}\`. For validation errors (422) \`detail\` is a list; for all others it is one of these codes, and \`message\` says what
+to do. Every error body also has \`docs_url\`, the address of the error on this page, relative to the base address of the API, and \`request_id\`, which is the
+\`X-Request-Id\` of the response and the \`request\` of the log lines. If \`GET /v1/ci/scans/{id}\` returns 422 with a scan result as its body, this is not an
+error: a threshold was missed.
+
+${errorEntries()}
+
+### Validation errors
+
+Each item of \`detail\` has \`loc\`, \`msg\`, \`type\` and \`bounds\`, what the value must keep to, if there is more to say than \`type\` does. \`type\` is one of ${VALIDATION_TYPES.map((type) => `\`${type}\``).join(', ')}.
+
+### More fields
+
+These codes have more fields: \`permission_denied\` the missing \`permission\` (absent if a test key cannot make the change);
+\`insufficient_credits\` \`balance\` and \`pages_requested\`; \`queue_full\` \`limit\`, whose share of the live scans is used up (${QUEUE_LIMITS.join(', ')});
+\`too_many_streams\` and \`streams_full\` \`limit\`, whose event streams are too many (${STREAM_LIMITS.join(', ')});
+\`known_issue_exists\` the \`known_issue_id\` of the other one; both it and \`known_issue_managed_by_manifest\` the \`manifest\` that declares it, with \`namespace\` and \`name\`.
+`;
 
 /** The generated pages by file name. */
 function pages(): Record<string, string> {
@@ -158,30 +173,6 @@ ${metricsTable(metrics().operator)}
 \`curbcut_process_*\` and \`curbcut_nodejs_*\`: CPU, memory, open files, event loop lag and garbage collection of the
 process, from the Prometheus client for Node.js.
 `,
-    'errors.md': `# Errors
-
-Look up what an error of the API means and what to do. Every error body is \`{"detail": …}\`. For validation errors (422)
-\`detail\` is a list of \`{loc, msg, type, bounds}\`: \`bounds\` has what the value must keep to, if there is more to say than \`type\` does. For all other errors it is a stable code, and \`message\` explains what to do.
-Every error body also has \`docs_url\`, the address of the error on this page, relative to the base address of the API, and
-\`request_id\`, which is the \`X-Request-Id\` of the response and the \`request\` of the log lines.
-
-If \`GET /v1/ci/scans/{id}\` returns 422 with a scan result as its body, this is not an error: a threshold was missed.
-
-This page is generated from the code by \`make docs\`; \`make lint\` fails if it is out of date.
-
-${errorSections()}
-
-## Validation errors
-
-The \`type\` of a validation error is one of ${VALIDATION_TYPES.map((type) => `\`${type}\``).join(', ')}.
-
-## More fields
-
-These codes have more fields: \`permission_denied\` the missing \`permission\` (absent if a test key cannot make the change);
-\`insufficient_credits\` \`balance\` and \`pages_requested\`; \`queue_full\` \`limit\`, whose share of the live scans is used up (${QUEUE_LIMITS.join(', ')});
-\`too_many_streams\` and \`streams_full\` \`limit\`, whose event streams are too many (${STREAM_LIMITS.join(', ')});
-\`known_issue_exists\` the \`known_issue_id\` of the other one; both it and \`known_issue_managed_by_manifest\` the \`manifest\` that declares it, with \`namespace\` and \`name\`.
-`,
   };
 }
 
@@ -201,8 +192,7 @@ async function generatedFiles(): Promise<Record<string, string>> {
     ...Object.fromEntries(Object.entries(pages()).map(([name, text]) => [`docs/${name}`, text])),
     // An end that is always ahead would change the page each day.
     'docs/api.md': (await apiPage()).replaceAll(EXAMPLE_END, '2030-01-31T12:00:00Z'),
-    'docs/limits.md': limitsPage(),
-    'docs/reference.md': referencePage(),
+    'docs/reference.md': [referenceSections(), limitsSection(), errorsSection()].join('\n'),
     'docs/cli.md': withOptionTable(read('docs/cli.md')),
     'helm/README.md': withValues(read('helm/README.md'), values),
     'helm/values.schema.json': valuesSchema(values, renamed),

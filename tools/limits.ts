@@ -1,4 +1,4 @@
-/** Generates docs/limits.md: the limits that are constants of the code, not settings. */
+/** Generates the limits in docs/reference.md: those that are constants of the code, not settings. */
 import { STREAMS_PER_KEY } from '../api/http/errors.ts';
 import { SECOND_FACTOR_LIMITS } from '../api/dashboard/second-factor/proof.ts';
 import { INVITATION_LIMIT, MAILBOX_INVITATION_LIMIT } from '../api/dashboard/settings/members.ts';
@@ -50,14 +50,10 @@ const limits = (rows: readonly (readonly [what: string, limit: string | number])
     rows.map(([what, limit]) => [what, typeof limit === 'number' ? number(limit) : limit]),
   );
 
-/** The page docs/limits.md. */
-export const limitsPage = (): string => `# Limits
+export const limitsSection = (): string => `## Limits
 
 These limits are fixed. [The chart's values](../helm/README.md#values) are those that you can set.
-
-This page is generated from the code by \`make docs\`; \`make lint\` fails if it is out of date.
-
-## API keys
+### API keys
 
 Windows are sliding and exact across replicas. A request above a limit gets 429 with \`Retry-After\`.
 
@@ -72,7 +68,7 @@ ${limits([
   ['event streams of one key on a replica', STREAMS_PER_KEY],
 ])}
 
-## Requests without a key or session
+### Requests without a key or session
 
 For one IPv4 address or IPv6 /64, on each replica. A /24 of IPv4 has ${NETWORK_SHARES.ipv4[1]} times each limit, a /56 of IPv6 ${NETWORK_SHARES.ipv6[1]} times, and a /48 ${NETWORK_SHARES.ipv6[2]} times.
 
@@ -87,7 +83,7 @@ ${limits([
   ['requests for a link to set a new password', per(NETWORK_LIMITS['reset-address'])],
 ])}
 
-## Accounts
+### Accounts
 
 ${limits([
   ['passwords of one client address for one account', per(SIGN_IN_LIMITS['sign-in'])],
@@ -103,7 +99,7 @@ ${limits([
   ['length of a session', `${SESSION_MAX_MS / 24 / HOUR_MS} days, ${SESSION_IDLE_MS / HOUR_MS} hours without use`],
 ])}
 
-## Crawling
+### Crawling
 
 ${limits([
   ['pages of a scan', MAX_PAGES_CEILING],
@@ -118,7 +114,7 @@ ${limits([
   ['sign-ins that are repeated', SIGN_INS_AGAIN_MAX],
 ])}
 
-## JSON export
+### JSON export
 
 ${limits([
   ['elements of one rule and page that are described', NODES_MAX],
@@ -131,7 +127,7 @@ ${limits([
   ['export that the service compares or converts for callers', mib(LARGE_EXPORT_BYTES)],
 ])}
 
-## PDF report
+### PDF report
 
 ${limits([
   ['root causes', `${CAUSES_IN_FULL} in full, ${CAUSES_IN_TABLE} in a table`],

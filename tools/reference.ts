@@ -1,4 +1,4 @@
-/** Generates docs/reference.md and the option table of docs/cli.md from core's tables. */
+/** Generates the first sections of docs/reference.md and the option table of docs/cli.md from core's tables. */
 import { SCOPE_MEANINGS } from '../core/accounts.ts';
 import type { OptionTable } from '../cli/commands/command.ts';
 import { SCAN_OPTIONS } from '../cli/options.ts';
@@ -77,10 +77,10 @@ function optionRows(): string[][] {
   );
 }
 
-export const referencePage = (): string => `# Reference: scan options, phases and scopes
+export const referenceSections = (): string => `# Reference: options, phases, scopes, limits, errors
 
-Look up the options of a scan, its phases and the scopes of API keys. This page is generated from the code by \`make docs\`; a test fails if it is out
-of date.
+Look up the options of a scan, its phases, the scopes of API keys, fixed limits, and what an error of the API means. This page is generated from the code by
+\`make docs\`; \`make lint\` fails if it is out of date.
 
 ## Options
 
@@ -127,11 +127,12 @@ ${table(
 )}
 `;
 
-/** Replaces the option table of docs/cli.md, which stands between two comments. */
+/** Replaces the option table of docs/cli.md, which stands between two comments. It has those that docs/reference.md has not. */
 export function withOptionTable(page: string): string {
-  const rows = Object.entries<OptionTable[string]>(SCAN_OPTIONS).map(
-    ([name, { value, meaning }]) => `| \`--${name}${value === undefined ? '' : ` ${value}`}\` | ${cell(meaning)} |`,
-  );
+  const inReference = new Set(optionRows().map(([, , flag]) => flag));
+  const rows = Object.entries<OptionTable[string]>(SCAN_OPTIONS)
+    .filter(([name]) => !inReference.has(`\`--${name}\``))
+    .map(([name, { value, meaning }]) => `| \`--${name}${value === undefined ? '' : ` ${value}`}\` | ${cell(meaning)} |`);
   const pattern = /(<!-- begin scan options \(make docs\) -->\n)[^]*?(<!-- end scan options -->)/;
   if (!pattern.test(page)) throw new Error('docs/cli.md has no block for the scan options');
   return page.replace(

@@ -7,7 +7,7 @@ const FOLDER = join(import.meta.dirname, '..', '..', 'docs');
 /** The pages in the order in which `/docs` lists them: the file names without `.md`, which are also the addresses. */
 export const DOC_GROUPS = [
   { title: 'Scans and reports', pages: ['scanning', 'signed-in-pages', 'reports', 'baseline'] },
-  { title: 'Pipelines and programs', pages: ['api', 'ci', 'cli', 'clients', 'webhooks', 'errors', 'limits', 'reference'] },
+  { title: 'Pipelines and programs', pages: ['api', 'ci', 'cli', 'webhooks', 'reference'] },
   { title: 'In the browser', pages: ['dashboard', 'public-scans'] },
   { title: 'Kubernetes', pages: ['kubernetes', 'gitops'] },
   {

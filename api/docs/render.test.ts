@@ -22,7 +22,7 @@ describe('renderDoc', () => {
   });
 
   it('leads links to pages to /docs, and names other files of the repository', () => {
-    expect(bodyOf('[errors.md](errors.md#not_found)')).to.include('<a href="/docs/errors#not_found">errors</a>');
+    expect(bodyOf('[reference.md](reference.md#not_found)')).to.include('<a href="/docs/reference#not_found">reference</a>');
     expect(bodyOf('[here](#a)')).to.include('href="#a"');
     expect(bodyOf('[out](https://example.com/)')).to.include('href="https://example.com/" rel="noreferrer noopener external"');
     expect(bodyOf('[tests](contributing/development.md)')).to.equal(

@@ -62,10 +62,10 @@ describe('the documentation', () => {
     const anchors = [...ERROR_CODES, null].map((code) => errorDocsPath(code).split('#')[1]);
     expect(anchors.filter((anchor) => !ids.has(anchor!))).to.deep.equal([]);
     const unknown = await context.request('GET', '/v1/nothing');
-    expect(unknown.body).to.include({ detail: 'not_found', docs_url: '/docs/errors#not_found' });
+    expect(unknown.body).to.include({ detail: 'not_found', docs_url: '/docs/reference#not_found' });
     const { key } = await context.organisation();
     const invalid = await context.request('POST', '/v1/ci/scans', { key, body: {} });
-    expect([invalid.status, (invalid.body as { docs_url: string }).docs_url]).to.deep.equal([422, '/docs/errors#validation-errors']);
+    expect([invalid.status, (invalid.body as { docs_url: string }).docs_url]).to.deep.equal([422, '/docs/reference#validation-errors']);
   });
 
   it('finds sections that have all the words, and shows a sentence of each', async () => {
@@ -88,7 +88,7 @@ describe('the documentation', () => {
   });
 
   it('answers with the page of a missing page for other names, and with 405 for other methods', async () => {
-    for (const name of ['nothing', 'development', 'errors.md', '..%2Fpackage', 'constructor'])
+    for (const name of ['nothing', 'development', 'reference.md', '..%2Fpackage', 'constructor'])
       expect(await read(docPath(name)), name)
         .to.include({ status: 404 })
         .and.have.property('text')
@@ -98,8 +98,8 @@ describe('the documentation', () => {
   });
 
   it('is asked for again with its ETag', async () => {
-    const first = await fetch(context.url + docPath('errors'));
-    const again = await fetch(context.url + docPath('errors'), { headers: { 'if-none-match': first.headers.get('etag')! } });
+    const first = await fetch(context.url + docPath('reference'));
+    const again = await fetch(context.url + docPath('reference'), { headers: { 'if-none-match': first.headers.get('etag')! } });
     expect([first.status, again.status]).to.deep.equal([200, 304]);
   });
 });

@@ -137,7 +137,7 @@ describe('GET /docs/api', () => {
             examples += 1;
             if (status < '400' || detail === undefined) expect(codes(section), `${id} ${status}`).to.include(jsonText(value));
             else if (typeof detail === 'string')
-              expect(links([...section, ...shared]), `${id} ${status}`).to.include(`/docs/errors#${detail}`);
+              expect(links([...section, ...shared]), `${id} ${status}`).to.include(`/docs/reference#${detail}`);
             if (status < '400' || detail === undefined) continue;
             const fields = Object.keys(value as object);
             const same = bodies.filter((body) => fields.every((name) => Object.keys(JSON.parse(body) as object).includes(name)));

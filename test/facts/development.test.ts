@@ -67,8 +67,8 @@ describe('settings', () => {
 });
 
 describe('error codes', () => {
-  it('are in docs/errors.md', () => {
-    const page = read('docs/errors.md');
+  it('are in docs/reference.md', () => {
+    const page = read('docs/reference.md');
     expect([...ERROR_CODES, ...VALIDATION_TYPES].filter((code) => !page.includes(`\`${code}\``))).to.deep.equal([]);
   });
 });

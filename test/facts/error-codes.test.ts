@@ -1,4 +1,4 @@
-/** Every code of an error body is in the one table, `ERRORS`, and so in docs/errors.md. */
+/** Every code of an error body is in the one table, `ERRORS`, and so in docs/reference.md. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -21,8 +21,8 @@ describe('error codes', () => {
     expect(used.filter(({ code }) => !Object.hasOwn(ERRORS, code))).to.deep.equal([]);
   });
 
-  it('are all in docs/errors.md', () => {
-    const page = readFileSync(join(root, 'docs/errors.md'), 'utf8');
+  it('are all in docs/reference.md', () => {
+    const page = readFileSync(join(root, 'docs/reference.md'), 'utf8');
     expect(Object.keys(ERRORS).filter((code) => !page.includes(`\`${code}\``))).to.deep.equal([]);
   });
 });

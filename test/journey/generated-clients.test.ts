@@ -1,4 +1,4 @@
-/** Clients that are generated from the OpenAPI document, and the examples of docs/clients.md, against the whole product. */
+/** Clients that are generated from the OpenAPI document, and the examples of examples/clients/README.md, against the whole product. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
@@ -19,9 +19,9 @@ interface Printed {
   missing: string;
 }
 
-/** The only code block of docs/clients.md in a language. */
+/** The only code block of examples/clients/README.md in a language. */
 async function example(language: string): Promise<string> {
-  const blocks = (await readFile(join(ROOT, 'docs', 'clients.md'), 'utf8')).matchAll(/```(\w+)\n(.*?)```/gs);
+  const blocks = (await readFile(join(ROOT, 'examples', 'clients', 'README.md'), 'utf8')).matchAll(/```(\w+)\n(.*?)```/gs);
   const [found, ...more] = [...blocks].filter(([, name]) => name === language);
   expect(more).to.deep.equal([]);
   return found![2]!;

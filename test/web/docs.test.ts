@@ -47,7 +47,7 @@ describe('the documentation', function () {
   });
 
   it('folds the contents of a page on narrow screens', async () => {
-    const page = await web.open(docPath('errors'));
+    const page = await web.open(docPath('reference'));
     const link = page.getByRole('navigation', { name: 'Contents' }).getByRole('link', { name: 'scan_not_found' });
     expect(await link.isVisible()).to.equal(true);
     await page.setViewportSize({ width: 320, height: 640 });
