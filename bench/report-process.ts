@@ -2,7 +2,8 @@
 import { EXPORT_MAX_BYTES } from '../core/protocol/pod-messages.ts';
 import { createFindingsBudget } from '../report/results/cap-nodes.ts';
 import { picturesOf } from '../report/results/pictures.ts';
-import type { Report, ReportNode, TestedPage } from '../report/schema/schema.ts';
+import type { ReportNode, TestedPage } from '../report/schema/page.ts';
+import type { Report } from '../report/schema/report.ts';
 import { IMPACTS } from '../core/scan/impacts.ts';
 import { buildReport, fitReport } from '../report/results/build.ts';
 import { renderPdf } from '../report/pdf/render.ts';

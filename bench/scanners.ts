@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PodInput } from '../core/protocol/pod-messages.ts';
 import { SCANNER_PROGRAM } from '../core/protocol/scanner-program.ts';
-import type { Report } from '../report/schema/schema.ts';
+import type { Report } from '../report/schema/report.ts';
 import { withDefaults } from '../core/scan/options.ts';
 import type { BareFindings } from './bare-loop.ts';
 import { measure, type Measured } from './measure.ts';

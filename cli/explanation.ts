@@ -1,8 +1,9 @@
 /** Why a scan did not pass, and what to fix first, as text. Loaded only at the end of a scan, because it needs the report's words. */
 import { causesOf } from '../report/comment/comment.ts';
 import { ruleText } from '../report/rule-texts/rule-texts.ts';
-import type { CauseChange, Report } from '../report/schema/schema.ts';
-import { elementPath } from '../report/schema/parts.ts';
+import { elementPath } from '../report/schema/page.ts';
+import type { Report } from '../report/schema/report.ts';
+import type { CauseChange } from '../report/schema/root-cause.ts';
 import { explainScore, scoreFactsOf, type ScoreFacts } from '../report/view/verdict.ts';
 import { printable } from './errors.ts';
 import { paint, type Terminal } from './terminal.ts';

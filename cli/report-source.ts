@@ -1,6 +1,6 @@
 /** The report that a command is about: a JSON export, or that of a scan of the service. */
 import { access, readFile } from 'node:fs/promises';
-import type { Report } from '../report/schema/schema.ts';
+import type { Report } from '../report/schema/report.ts';
 import type { CliContext, Output } from './commands/output.ts';
 import { connect } from './commands/service.ts';
 import { CliError, errorMessage } from './errors.ts';

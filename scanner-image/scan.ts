@@ -1,6 +1,7 @@
 /** One scan, from its options to its pages: opens the egress proxy, the browser and the site, and crawls. */
 import type { PodInput } from '../core/protocol/pod-messages.ts';
-import type { Report, ReportConsent, ReportPage } from '../report/schema/schema.ts';
+import type { ReportPage } from '../report/schema/page.ts';
+import type { Report, ReportConsent } from '../report/schema/report.ts';
 import type { Resolver } from '../core/scan/targets.ts';
 import { AXE_VERSION, axeOptions, axeSource, htmlTotal, watchSource } from './page/scripts/source.ts';
 import { type Machine, openSiteTrust } from './page/browser/chromium.ts';

@@ -8,14 +8,8 @@ import { LIMITS, type LimitSize } from '../api/http/rate-limits.ts';
 import { SIGN_IN_LIMITS } from '../api/accounts/sessions/sign-in-limits.ts';
 import { NODES_MAX } from '../report/results/cap-nodes.ts';
 import { LARGE_EXPORT_BYTES } from '../report/schema/export-size.ts';
-import {
-  FAILURE_SUMMARY_MAX,
-  LINKED_FROM_MAX,
-  NODE_HTML_MAX,
-  PICTURE_MAX_BYTES,
-  RELATED_MAX,
-  SELECTOR_MAX,
-} from '../report/schema/schema.ts';
+import { FAILURE_SUMMARY_MAX, LINKED_FROM_MAX, NODE_HTML_MAX, RELATED_MAX, SELECTOR_MAX } from '../report/schema/page.ts';
+import { PICTURE_MAX_BYTES } from '../report/schema/report.ts';
 import { DASHBOARD_SCHEDULES_MAX } from '../core/protocol/scan-schedules.ts';
 import { LIVE_TEST_SCANS_MAX } from '../core/scan/counts.ts';
 import { MAX_PAGES_CEILING } from '../core/scan/options.ts';

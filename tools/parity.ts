@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { chromium, type Browser } from 'playwright-core';
 import { engineOf } from '../report/schema/engines.ts';
-import type { ReportViolation } from '../report/schema/schema.ts';
+import type { ReportViolation } from '../report/schema/page.ts';
 import { axeTags } from '../core/scan/options.ts';
 import { findChromium } from '../scanner-image/page/browser/chromium.ts';
 import { BUDGET_MS, openOnePageScanner, thisMachine, type OnePageScanner } from './one-page-scanner.ts';

@@ -1,6 +1,6 @@
 /** Routes for the OpenAPI document and health. They require no API key. Readiness and metrics are on another port (`main.ts`). */
 import { Type } from 'typebox';
-import { Report } from '../../report/schema/schema.ts';
+import { Report } from '../../report/schema/report.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { oneOf } from '../../core/schemas.ts';
 import { answer, refusals } from './responses.ts';

@@ -2,7 +2,7 @@
 import { explainScore } from '../../report/view/verdict.ts';
 import { type CauseText, causeTexts } from '../../report/causes/element-names.ts';
 import { contrastText } from '../../report/view/sentences.ts';
-import type { RootCause } from '../../report/schema/schema.ts';
+import type { RootCause } from '../../report/schema/root-cause.ts';
 import type { ReportView } from '../../report/view/schema.ts';
 import { failureKindOf, withoutCharge } from '../../core/scan/phases.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';

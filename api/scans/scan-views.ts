@@ -9,7 +9,7 @@ import { createSemaphore, TooBusy } from '../../platform/concurrency/semaphore.t
 import type { Reports } from '../../stores/reports.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { ApiError, replicaBusy } from '../http/errors.ts';
-import type { PagePicture } from '../../report/schema/schema.ts';
+import type { PagePicture } from '../../report/schema/report.ts';
 
 type Scan = Pick<ScanRow, 'id' | 'organisation'>;
 type Tail<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;

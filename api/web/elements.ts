@@ -5,7 +5,7 @@ import { type Impact, IMPACTS } from '../../core/scan/impacts.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { wordsIn } from '../../report/words/words.ts';
 import { DEFAULT_LOCALE } from './languages.ts';
-import type { ReportNode } from '../../report/schema/schema.ts';
+import type { ReportNode } from '../../report/schema/page.ts';
 import { contrastText, isDrawable } from '../../report/view/sentences.ts';
 
 export type ButtonKind = 'primary' | 'secondary' | 'danger' | 'quiet';

@@ -6,9 +6,10 @@ import { type DeclaredKnownIssue, KNOWN_ISSUES_KIND } from '../../core/protocol/
 import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import { CliError, printable } from '../errors.ts';
 import { siteOf } from '../../core/scan/site.ts';
-import { elementPath, testedPages } from '../../report/schema/parts.ts';
+import { elementPath, testedPages } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
+import type { RootCause } from '../../report/schema/root-cause.ts';
 import { FINGERPRINT_VERSION } from '../../report/schema/engines.ts';
-import type { Report, RootCause } from '../../report/schema/schema.ts';
 import { plural } from '../values.ts';
 import { KUBERNETES_YAML, type Manifest, readManifests } from './issues-manifest.ts';
 

@@ -1,12 +1,13 @@
 /** `curbcut diff BEFORE AFTER`: compares two scans. */
 import { diffReduced, type ReportDiff } from '../../report/diff/diff.ts';
 import { type ReducedReport, reduceReport } from '../../report/diff/reduce.ts';
-import type { CauseChange, Report } from '../../report/schema/schema.ts';
+import { elementPath } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
+import type { CauseChange } from '../../report/schema/root-cause.ts';
 import { CliError, printable } from '../errors.ts';
 import type { Client } from '../service/client.ts';
 import { readExport } from '../service/reports.ts';
 import { resolveReference } from '../service/scan-reference.ts';
-import { elementPath } from '../../report/schema/parts.ts';
 import { paint, type Paint, type Terminal } from '../terminal.ts';
 import { plural } from '../values.ts';
 import { print } from './format.ts';

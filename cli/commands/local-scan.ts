@@ -8,7 +8,7 @@ import { SCANNER_DEFAULTS } from '../../core/protocol/scanner-program.ts';
 import { consentSentence } from '../../report/view/sentences.ts';
 import type { ReportFormat } from '../../report/schema/objects.ts';
 import { outcomeOf } from '../../report/results/results.ts';
-import type { Report } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { chooseKnownIssues, type ChosenKnownIssues } from '../../core/scan/known-issues.ts';
 import { siteOf } from '../../core/scan/site.ts';

@@ -3,7 +3,7 @@ import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.t
 import { CliError, printableLines, ServiceUnavailable, UsageError } from '../errors.ts';
 import { numberOf } from '../values.ts';
 import type { ScanResult } from '../service/messages.ts';
-import type { Report } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
 import type { ScoreFacts } from '../../report/view/verdict.ts';
 import type { Explanation } from '../explanation.ts';
 import { absolute, dashboardLink } from '../links.ts';

@@ -1,6 +1,6 @@
 /** The connection to the service, for the commands that speak REST. */
 import { readFile } from 'node:fs/promises';
-import type { Report } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { readEnvironment } from '../config.ts';
 import { CliError } from '../errors.ts';

@@ -4,7 +4,7 @@ import { access, constants, rename, rm, stat, writeFile } from 'node:fs/promises
 import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { ReportFormat } from '../../report/schema/objects.ts';
-import type { Report } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { CliError } from '../errors.ts';
 import { causeOf } from './answers.ts';
 import { createWatchdog, type Watchdog } from './budget.ts';

@@ -1,6 +1,6 @@
 /** The metrics of scans. Labels are bounded: reasons and phases, never IDs. */
 import { END_REASONS, LIVE_PHASES, type LivePhase, TERMINAL_PHASES } from '../../core/scan/phases.ts';
-import { PAGE_FAILURES } from '../../report/schema/schema.ts';
+import { PAGE_FAILURES } from '../../report/schema/page.ts';
 import type { MetricFactory } from '../../stores/process-metrics.ts';
 import { SHORT_SECONDS } from '../runtime/metrics.ts';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';

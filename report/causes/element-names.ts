@@ -1,5 +1,6 @@
 /** Short names of elements, by which readers tell root causes with the same title apart. Pure. */
-import type { RootCause, ReportNode } from '../schema/schema.ts';
+import type { ReportNode } from '../schema/page.ts';
+import type { RootCause } from '../schema/root-cause.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
 

@@ -10,18 +10,9 @@ import {
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import type { Counts } from '../../core/scan/counts.ts';
 import { noCounts, scanScore, type RuleTally } from '../results/score.ts';
-import {
-  KNOWN_MARKS_MAX,
-  type KnownMark,
-  type Report,
-  type RootCause,
-  type ReportKnownIssue,
-  type ReportKnownIssues,
-  type ReportNode,
-  type ReportViolation,
-  type TestedPage,
-} from '../schema/schema.ts';
-import { elementPath } from '../schema/parts.ts';
+import { elementPath, type ReportNode, type ReportViolation, type TestedPage } from '../schema/page.ts';
+import type { Report, ReportKnownIssue, ReportKnownIssues } from '../schema/report.ts';
+import { KNOWN_MARKS_MAX, type KnownMark, type RootCause } from '../schema/root-cause.ts';
 import { rootCauseFingerprint } from './root-causes.ts';
 
 type Node = Pick<ReportNode, 'html' | 'landmark' | 'contrast' | 'frame_path' | 'shadow_path' | 'selector'>;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { groupFindings, rootCauseFingerprint } from './root-causes.ts';
-import type { ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
+import type { ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/page.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import { testedPage } from '../../test/support/tested-page.ts';
 

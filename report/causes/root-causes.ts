@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { normaliseHtml } from './normalise-html.ts';
-import type { RootCause, ReportNode, ReportPage, ReportViolation } from '../schema/schema.ts';
-import type { FindingList } from '../schema/parts.ts';
+import type { FindingList, ReportNode, ReportPage, ReportViolation } from '../schema/page.ts';
+import type { RootCause } from '../schema/root-cause.ts';
 
 /** The maximum number of pages that a group lists. The total is in `pages`. */
 const PAGE_URLS_MAX = 100;

@@ -1,6 +1,7 @@
 /** Compares a report with its baseline, for the report itself and its verdict. Pure. */
 import { newWithoutKnown, type BaselineOutcome, type BaselineProblem } from '../../core/scan/baseline.ts';
-import { BASELINE_CAUSES_MAX, type Report, type CauseChange, type ReportBaseline, type RootCause } from '../schema/schema.ts';
+import { BASELINE_CAUSES_MAX, type Report, type ReportBaseline } from '../schema/report.ts';
+import type { CauseChange, RootCause } from '../schema/root-cause.ts';
 import { NONE_KNOWN, type KnownMatcher } from '../causes/known.ts';
 import { UNFAIR_CAVEATS, type Caveat } from './caveats.ts';
 import { countedAsNew, diffReduced, type ReportDiff } from './diff.ts';

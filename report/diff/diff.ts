@@ -7,7 +7,8 @@ import { IMPACTS } from '../../core/scan/impacts.ts';
 import { caveatsBetween, type Caveat } from './caveats.ts';
 import { matchPages, NO_ELEMENTS, type UnmatchedElements } from './match.ts';
 import { reduceReport, type ReducedElement, type ReducedPage, type ReducedReport } from './reduce.ts';
-import type { CauseChange, Report } from '../schema/schema.ts';
+import type { Report } from '../schema/report.ts';
+import type { CauseChange } from '../schema/root-cause.ts';
 
 export type { Caveat } from './caveats.ts';
 

@@ -4,11 +4,11 @@ import { Parser } from 'htmlparser2';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { pathOnSite } from '../../core/scan/site.ts';
 import { uncounted } from '../results/cap-nodes.ts';
-import { testedPages } from '../schema/parts.ts';
+import { type ReportNode, type ReportPage, type ReportViolation, type TestedPage, testedPages } from '../schema/page.ts';
+import type { Report } from '../schema/report.ts';
 import { isParseable } from '../schema/export-size.ts';
 import { knownMatcher, type KnownMatcher, NONE_KNOWN } from '../causes/known.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
-import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
 import { isGenerated } from '../causes/normalise-html.ts';
 
 export interface ReducedElement {

@@ -1,6 +1,6 @@
 /** The difference of two scans as numbers and a few examples, small enough for a status or an Event. Pure. */
-import { elementPath } from '../schema/parts.ts';
-import type { CauseChange } from '../schema/schema.ts';
+import { elementPath } from '../schema/page.ts';
+import type { CauseChange } from '../schema/root-cause.ts';
 import { countedAsNew, type Caveat, type ReportDiff } from './diff.ts';
 
 export interface NewViolation {

@@ -4,8 +4,8 @@ import type { Impact } from '../../core/scan/impacts.ts';
 import { pathOnSite } from '../../core/scan/site.ts';
 import { knownIssueFinder } from '../causes/known.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
-import type { Report } from '../schema/schema.ts';
-import { elementPath } from '../schema/parts.ts';
+import { elementPath } from '../schema/page.ts';
+import type { Report } from '../schema/report.ts';
 import { relativeUriOf } from './shared.ts';
 
 /** A violation as GitLab reads it. */

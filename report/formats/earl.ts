@@ -3,8 +3,8 @@ import { criterionTitle, criterionUrl } from '../rules/success-criteria.ts';
 import { knownIssueFinder, type KnownIssueFinder } from '../causes/known.ts';
 import { criterionOutcome, outcomesOn, type Outcome } from '../results/rule-outcomes.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
-import type { Report, ReportKnownIssue, ReportNode, ReportPage, ReportViolation } from '../schema/schema.ts';
-import { elementPath } from '../schema/parts.ts';
+import { elementPath, type ReportNode, type ReportPage, type ReportViolation } from '../schema/page.ts';
+import type { Report, ReportKnownIssue } from '../schema/report.ts';
 import { pageGaps, scanNotes } from '../view/gaps.ts';
 import { acceptance, elements, firstFindings, targetOf, uriOf } from './shared.ts';
 

@@ -1,5 +1,5 @@
 /** Makes the formats for other tools from the JSON export. A format loses what it has no place for; the export has everything. */
-import type { Report } from '../schema/schema.ts';
+import type { Report } from '../schema/report.ts';
 import { codeQualityOf } from './codequality.ts';
 import { earlOf } from './earl.ts';
 import { junitOf } from './junit.ts';

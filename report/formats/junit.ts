@@ -8,9 +8,9 @@ import { knownIssueFinder, type KnownIssueFinder } from '../causes/known.ts';
 import { isAttempted } from '../results/score.ts';
 import { thresholdsOf } from '../../core/scan/submitted-options.ts';
 import { outcomeOf } from '../results/results.ts';
-import type { Report, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
+import { elementPath, type ReportPage, type ReportViolation, type TestedPage } from '../schema/page.ts';
+import type { Report } from '../schema/report.ts';
 import { criteriaText } from '../rules/success-criteria.ts';
-import { elementPath } from '../schema/parts.ts';
 import { pageGaps, scanNotes, untestedMessage } from '../view/gaps.ts';
 import { acceptance, elements, targetOf } from './shared.ts';
 

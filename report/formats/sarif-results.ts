@@ -5,8 +5,16 @@ import { type Impact, IMPACTS } from '../../core/scan/impacts.ts';
 import { knownIssueFinder } from '../causes/known.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import { type RuleInfo, unknownRule } from '../rules/rules.ts';
-import type { Report, ReportKnownIssue, ReportNode, ReportPage, ReportViolation } from '../schema/schema.ts';
-import { elementPath, FINDING_LISTS, type FindingList, findingsOf } from '../schema/parts.ts';
+import {
+  elementPath,
+  FINDING_LISTS,
+  type FindingList,
+  findingsOf,
+  type ReportNode,
+  type ReportPage,
+  type ReportViolation,
+} from '../schema/page.ts';
+import type { Report, ReportKnownIssue } from '../schema/report.ts';
 import { isAttempted } from '../results/score.ts';
 import { pageGaps, PARTIAL, scanNotes, untestedMessage } from '../view/gaps.ts';
 import { acceptance, elements, relativeUriOf } from './shared.ts';

@@ -8,7 +8,8 @@ import type { Metadata } from '../../core/scan/metadata.ts';
 import { criterionTitle, criterionUrl } from '../rules/success-criteria.ts';
 import type { RuleInfo } from '../rules/rules.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
-import type { Report, ReportPage } from '../schema/schema.ts';
+import type { ReportPage } from '../schema/page.ts';
+import type { Report } from '../schema/report.ts';
 import { LEVELS, notificationsOf, resultsOf, rulesOfFile, worstOf } from './sarif-results.ts';
 import { firstFindings, relativeUriOf, targetOf, uriOf } from './shared.ts';
 

@@ -1,6 +1,6 @@
 /** What the formats share. Pure. */
-import type { Report, ReportKnownIssue, ReportPage, ReportViolation } from '../schema/schema.ts';
-import { findingsOf } from '../schema/parts.ts';
+import { findingsOf, type ReportPage, type ReportViolation } from '../schema/page.ts';
+import type { Report, ReportKnownIssue } from '../schema/report.ts';
 
 /**
  * Converts the address of a page to a URI by RFC 3986. Browsers allow more: they keep `|`, `[` and a `%` that encodes nothing in

@@ -1,5 +1,6 @@
 /** One root cause: what is wrong, what it looks like, how to fix it and where it occurs. */
-import type { RootCause, ReportNode } from '../schema/schema.ts';
+import type { ReportNode } from '../schema/page.ts';
+import type { RootCause } from '../schema/root-cause.ts';
 import { contrastText, isDrawable, knownMark } from '../view/sentences.ts';
 import { standardsText } from '../rules/success-criteria.ts';
 import type { ReportWords } from '../words/words.ts';

@@ -1,6 +1,7 @@
 /** Root causes, worst first: an example, how to fix it, and where it occurs. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Report, RootCause } from '../schema/schema.ts';
+import type { Report } from '../schema/report.ts';
+import type { RootCause } from '../schema/root-cause.ts';
 import { type Flow, placeOf } from './flow.ts';
 import { causeTexts, type CauseText } from '../causes/element-names.ts';
 import { drawCause } from './cause-card.ts';

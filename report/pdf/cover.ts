@@ -3,7 +3,7 @@ import { metadataLine } from '../../core/scan/metadata.ts';
 import { baselineLine, consentSentence, knownLine } from '../view/sentences.ts';
 import { LEADING_CAUSES_MAX, leadingCauses } from '../view/leading-causes.ts';
 import { explainScore, scoreFactsOf, thresholdRows, verdictTexts } from '../view/verdict.ts';
-import type { Report } from '../schema/schema.ts';
+import type { Report } from '../schema/report.ts';
 import { type Flow, linkable } from './flow.ts';
 import { gapsLine } from '../view/gaps.ts';
 import { colored, INK, line, LINE, ring, SOFT, TYPE, verdictIcon, VERDICTS } from './palette.ts';

@@ -1,5 +1,6 @@
 /** What was not tested, or not completely: pages, frames, parts of pages, and addresses. Nothing is left out silently. */
-import type { Report, UntestedPage } from '../schema/schema.ts';
+import type { UntestedPage } from '../schema/page.ts';
+import type { Report } from '../schema/report.ts';
 import { gapsOf, type Gaps } from '../view/gaps.ts';
 import { type Flow, shortened } from './flow.ts';
 import type { ReportWords } from '../words/words.ts';

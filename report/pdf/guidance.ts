@@ -1,6 +1,7 @@
 /** What a reader should do about a root cause, and where it occurs. */
 import { type Advice, failureAdvice, reviewText } from '../rule-texts/rule-texts.ts';
-import type { ReportRule, RootCause } from '../schema/schema.ts';
+import type { ReportRule } from '../schema/report.ts';
+import type { RootCause } from '../schema/root-cause.ts';
 import type { CauseText } from '../causes/element-names.ts';
 import { type Column, type Flow, linkable, shortened } from './flow.ts';
 import type { ReportWords } from '../words/words.ts';

@@ -1,7 +1,7 @@
 /** The table of tested pages with their scores. */
 import { countViolations } from '../results/score.ts';
-import type { Report } from '../schema/schema.ts';
-import { testedPages } from '../schema/parts.ts';
+import { testedPages } from '../schema/page.ts';
+import type { Report } from '../schema/report.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { type Flow, linkable, shortened } from './flow.ts';
 import { colored, severityIcon, SOFT, TYPE } from './palette.ts';

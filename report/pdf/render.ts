@@ -1,5 +1,5 @@
 /** The PDF report: a tagged document (PDF/UA-1) in the language of the scan. */
-import type { Report } from '../schema/schema.ts';
+import type { Report } from '../schema/report.ts';
 import type { CauseContext } from './guidance.ts';
 import { CAUSES_IN_FULL, drawAdvice, drawCauses, drawReviews } from './causes.ts';
 import { drawCover } from './cover.ts';

@@ -1,6 +1,6 @@
 /** The tables on the first page: the leading root causes, violations by severity, and thresholds. */
 import type { LeadingCauses } from '../view/leading-causes.ts';
-import type { Report } from '../schema/schema.ts';
+import type { Report } from '../schema/report.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import { type Flow, placeOf } from './flow.ts';
 import { colored, GROUND, SEVERITIES, severityIcon, TYPE, verdictIcon, VERDICTS } from './palette.ts';

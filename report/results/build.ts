@@ -1,7 +1,8 @@
 /** Builds the JSON export of a scan: score, verdict, counts and root causes over its pages. */
 import { PICTURES_MAX_BYTES, type PodInput } from '../../core/protocol/pod-messages.ts';
 import type { ChosenBaseline } from '../diff/baseline.ts';
-import type { Report, ReportConsent, ReportPage } from '../schema/schema.ts';
+import type { ReportPage } from '../schema/page.ts';
+import type { Report, ReportConsent } from '../schema/report.ts';
 import { toReportOptions } from '../../core/scan/submitted-options.ts';
 import { isParseable } from '../schema/export-size.ts';
 import { deriveResults } from './results.ts';

@@ -3,8 +3,7 @@
  * (`nodes_total`), and the elements of every root cause are counted, but only the first ones are described. Pure.
  */
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
-import type { ReportViolation, TestedPage } from '../schema/schema.ts';
-import { FINDING_LISTS, findingsOf, type FindingList } from '../schema/parts.ts';
+import { FINDING_LISTS, type FindingList, findingsOf, type ReportViolation, type TestedPage } from '../schema/page.ts';
 
 /** The number of elements of one rule that a page's report describes. */
 export const NODES_MAX = 500;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { countPages } from './score.ts';
 import { deriveResults, outcomeOf } from './results.ts';
-import { PAGE_FAILURES, type PageFailureReason, type ReportPage } from '../schema/schema.ts';
+import { PAGE_FAILURES, type PageFailureReason, type ReportPage } from '../schema/page.ts';
 import { testedPage } from '../../test/support/tested-page.ts';
 
 const untested = (url: string, reason: PageFailureReason): ReportPage => ({

@@ -1,5 +1,5 @@
 /** The pictures of a scan: one object with JPEG files, one after the other, whose places are in the export. Pure. */
-import type { PagePicture, Report, ReportPicture } from '../schema/schema.ts';
+import type { PagePicture, Report, ReportPicture } from '../schema/report.ts';
 
 /** JPEG files by fingerprint of their root cause. */
 export type Pictures = ReadonlyMap<string, Uint8Array>;

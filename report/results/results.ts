@@ -7,8 +7,8 @@ import type { ComparableReport } from '../diff/reduce.ts';
 import { countPages, countViolations, scanScore, sumCounts } from './score.ts';
 import { applyKnownIssues, knownMatcher, knownOutcomeOf } from '../causes/known.ts';
 import { groupFindings } from '../causes/root-causes.ts';
-import type { Report, ReportBaseline, ReportKnownIssues, ReportPage } from '../schema/schema.ts';
-import { testedPages } from '../schema/parts.ts';
+import { type ReportPage, testedPages } from '../schema/page.ts';
+import type { Report, ReportBaseline, ReportKnownIssues } from '../schema/report.ts';
 import { partialSentence } from '../view/sentences.ts';
 import { FINGERPRINT_VERSION, SCORE_VERSION } from '../schema/engines.ts';
 

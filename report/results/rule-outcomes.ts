@@ -1,7 +1,8 @@
 /** Which rules ran on which pages and what came of them, by rule and by success criterion. Pure. */
 import { criteriaOf, criterionName } from '../rules/success-criteria.ts';
 import { knownStandards, standardsOf, unknownRule } from '../rules/rules.ts';
-import type { OutcomePages, Report, ReportCriterion, ReportPage, ReportRule, TestedPage } from '../schema/schema.ts';
+import type { ReportPage, TestedPage } from '../schema/page.ts';
+import type { OutcomePages, Report, ReportCriterion, ReportRule } from '../schema/report.ts';
 
 /** What a rule found on a page, the worst first. A rule that failed on some elements and passed on others has failed. */
 export const OUTCOMES = ['failed', 'needs_review', 'passed', 'not_applicable'] as const;

@@ -1,7 +1,7 @@
 /** Counts violations and computes scores (decisions, "Scan results"; the weights are Lighthouse's). */
 import { type Impact, IMPACTS } from '../../core/scan/impacts.ts';
 import type { Counts, PageProgress } from '../../core/scan/counts.ts';
-import type { PageFailureReason, ReportPage } from '../schema/schema.ts';
+import type { PageFailureReason, ReportPage } from '../schema/page.ts';
 
 const WEIGHTS: Readonly<Record<Impact, number>> = { critical: 10, serious: 7, moderate: 3, minor: 1 };
 

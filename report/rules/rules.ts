@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { successCriteria } from '../../core/scan/options.ts';
 import { engineOf } from '../schema/engines.ts';
-import type { ReportRule } from '../schema/schema.ts';
+import type { ReportRule } from '../schema/report.ts';
 
 /** A generated file: tags and IDs of ACT rules, by rule. */
 export interface RuleStandards {

@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module';
 import type { Locale } from '../../core/scan/locales.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS, type WcagLevel, type WcagVersion } from '../../core/scan/options.ts';
-import type { ReportRule } from '../schema/schema.ts';
+import type { ReportRule } from '../schema/report.ts';
 
 /** The level of each criterion, its anchor in WCAG 2.2 (https://www.w3.org/TR/WCAG22/), and the version that added it after 2.0. */
 const CRITERIA: Readonly<Record<string, readonly [WcagLevel, string, WcagVersion?]>> = {

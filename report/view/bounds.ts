@@ -2,7 +2,7 @@
 import type { TSchema } from 'typebox';
 import { KNOWN_ISSUE_TEXT_MAX } from '../../core/scan/known-issues.ts';
 import { URL_MAX_LENGTH } from '../../core/scan/targets.ts';
-import { NODE_HTML_MAX } from '../schema/schema.ts';
+import { NODE_HTML_MAX } from '../schema/page.ts';
 import { VIEW_LIMITS } from './schema.ts';
 
 /** The maximum lengths of texts in characters, by field. */

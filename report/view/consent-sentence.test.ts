@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { consentSentence } from './sentences.ts';
-import { ReportConsent } from '../schema/schema.ts';
+import { ReportConsent } from '../schema/report.ts';
 
 describe('the sentence about a dialog for consent', () => {
   const { action, outcome } = ReportConsent.properties as unknown as Record<'action' | 'outcome', { enum: never[] }>;

@@ -6,9 +6,9 @@ import { Type, type Static } from 'typebox';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import { distinctNames } from '../causes/element-names.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
-import { ReportNode, type ReportPage, type ReportViolation, RootCause, type TestedPage } from '../schema/schema.ts';
+import { elementPath, ReportNode, type ReportPage, type ReportViolation, type TestedPage } from '../schema/page.ts';
+import { RootCause } from '../schema/root-cause.ts';
 import { bounded, jsonBytes, shortened, startWithin } from './bounds.ts';
-import { elementPath } from '../schema/parts.ts';
 import type { CauseLine, FindingsPlace } from './schema.ts';
 
 /** The bounds of the object, in bytes. The pages share theirs equally. */

@@ -4,8 +4,8 @@
  */
 import { coverageOf } from '../../core/scan/counts.ts';
 import { isAttempted } from '../results/score.ts';
-import { testedPages } from '../schema/parts.ts';
-import type { PageCaveat, Report, TestedPage, UntestedFrame, UntestedPage } from '../schema/schema.ts';
+import { type PageCaveat, type TestedPage, testedPages, type UntestedFrame, type UntestedPage } from '../schema/page.ts';
+import type { Report } from '../schema/report.ts';
 import type { ReportWords } from '../words/words.ts';
 import { consentSentence, partialSentence } from './sentences.ts';
 

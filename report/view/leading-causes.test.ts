@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { leadingCauses } from './leading-causes.ts';
-import type { RootCause } from '../schema/schema.ts';
+import type { RootCause } from '../schema/root-cause.ts';
 
 const groupsOf = (...elements: number[]): RootCause[] => elements.map((count) => ({ elements: count }) as RootCause);
 

@@ -1,5 +1,5 @@
 /** The root causes whose fix removes the most violations. */
-import type { RootCause } from '../schema/schema.ts';
+import type { RootCause } from '../schema/root-cause.ts';
 
 /** How many causes are named at most: as many as a team can take on next. */
 export const LEADING_CAUSES_MAX = 5;

@@ -3,17 +3,9 @@
  * texts are cut at their end; `…_total` fields state the full numbers.
  */
 import { Type, type Static } from 'typebox';
-import {
-  PAGE_CAVEATS,
-  PagePicture,
-  Report,
-  ReportNode,
-  ReportPicture,
-  ReportViolation,
-  RootCause,
-  TestedPage,
-  UntestedPage,
-} from '../schema/schema.ts';
+import { PAGE_CAVEATS, ReportNode, ReportViolation, TestedPage, UntestedPage } from '../schema/page.ts';
+import { PagePicture, Report, ReportPicture } from '../schema/report.ts';
+import { RootCause } from '../schema/root-cause.ts';
 
 /** The maximum size of a view, in bytes of JSON. */
 export const VIEW_MAX_BYTES = 2 * 1024 * 1024;

@@ -1,5 +1,7 @@
 /** The comparison with the baseline in a sentence, in the language of the report. Pure. */
-import type { KnownMark, Report, ReportConsent, ReportNode } from '../schema/schema.ts';
+import type { ReportNode } from '../schema/page.ts';
+import type { Report, ReportConsent } from '../schema/report.ts';
+import type { KnownMark } from '../schema/root-cause.ts';
 import { type ReportWords, wordsIn } from '../words/words.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 

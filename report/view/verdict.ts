@@ -7,8 +7,8 @@ import { checkThresholds, type ThresholdCheck, type Thresholds } from '../../cor
 import { outcomeOf } from '../results/results.ts';
 import { countViolations } from '../results/score.ts';
 import { thresholdsOf } from '../../core/scan/submitted-options.ts';
-import type { Report } from '../schema/schema.ts';
-import { testedPages } from '../schema/parts.ts';
+import { testedPages } from '../schema/page.ts';
+import type { Report } from '../schema/report.ts';
 import { type ReportWords, wordsIn } from '../words/words.ts';
 import type { ReportView } from './schema.ts';
 import { partialSentence } from './sentences.ts';

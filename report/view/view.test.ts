@@ -4,12 +4,12 @@ import { Compile } from 'typebox/compile';
 import { groupFindings } from '../causes/root-causes.ts';
 import { toReportOptions } from '../../core/scan/submitted-options.ts';
 import { ruleResults } from '../results/rule-outcomes.ts';
-import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
+import { type ReportNode, type ReportPage, type ReportViolation, type TestedPage, testedPages } from '../schema/page.ts';
+import type { Report } from '../schema/report.ts';
 import { countViolations, sumCounts } from '../results/score.ts';
 import { ReportView, ruleOf, VIEW_LIMITS, VIEW_MAX_BYTES, viewOf, type FindingsPlace } from './view.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { withDefaults } from '../../core/scan/options.ts';
-import { testedPages } from '../schema/parts.ts';
 import { testedPage } from '../../test/support/tested-page.ts';
 
 const schema = Compile(ReportView);

@@ -4,8 +4,9 @@
  */
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { countViolations } from '../results/score.ts';
-import { elementPath, findingsOf, testedPages } from '../schema/parts.ts';
-import type { Report, ReportPage, RootCause, TestedPage } from '../schema/schema.ts';
+import { elementPath, findingsOf, type ReportPage, type TestedPage, testedPages } from '../schema/page.ts';
+import type { Report } from '../schema/report.ts';
+import type { RootCause } from '../schema/root-cause.ts';
 import { bounded, fitting, shortened, startWithin } from './bounds.ts';
 import { placeFindings } from './findings.ts';
 import { isIncomplete } from './gaps.ts';

@@ -1,5 +1,6 @@
 /** The catalogue of English. */
-import type { FrameFailureReason, Landmark, PageCaveatKind, PageFailureReason, ReportConsent } from '../schema/schema.ts';
+import type { FrameFailureReason, Landmark, PageCaveatKind, PageFailureReason } from '../schema/page.ts';
+import type { ReportConsent } from '../schema/report.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
 import type { ThresholdName } from '../../core/scan/thresholds.ts';
 import type { FailureKind, LivePhase } from '../../core/scan/phases.ts';

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { formatReport } from '../formats/formats.ts';
 import type { ReportFormat } from '../schema/objects.ts';
 import { isParseable } from '../schema/export-size.ts';
-import type { Report } from '../schema/schema.ts';
+import type { Report } from '../schema/report.ts';
 
 /** What the thread is given at its start. */
 export interface ConvertInput {

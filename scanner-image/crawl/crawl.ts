@@ -8,7 +8,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { anyOf, untilAborted } from '../../platform/time-limits.ts';
 import { createFindingsBudget } from '../../report/results/cap-nodes.ts';
 import { countViolations } from '../../report/results/score.ts';
-import type { ReportPage } from '../../report/schema/schema.ts';
+import type { ReportPage } from '../../report/schema/page.ts';
 import type { Pool } from '../page/browser/pool.ts';
 import type { PictureBudget } from '../page/visit/pictures.ts';
 import type { Visit } from '../page/visit/visit.ts';

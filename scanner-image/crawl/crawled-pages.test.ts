@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { PageCaveatKind, ReportPage } from '../../report/schema/schema.ts';
+import type { PageCaveatKind, ReportPage } from '../../report/schema/page.ts';
 import { toPageFindings } from '../page/axe/results.ts';
 import type { Visit } from '../page/visit/visit.ts';
 import { addressOf } from './address.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { countViolations, isAttempted, pageScore, roundScore } from '../../report/results/score.ts';
 import { positionsOf } from '../../report/results/rule-outcomes.ts';
-import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/schema/schema.ts';
+import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/schema/page.ts';
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
 import type { PageFacts, Visit } from '../page/visit/visit.ts';
 import { isTooLong, looksLikeFile, type PageAddress, pageKey, pageOf, repeatsItself } from './address.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ReportPage } from '../../report/schema/schema.ts';
+import type { ReportPage } from '../../report/schema/page.ts';
 import { testedPage } from '../../test/support/tested-page.ts';
 import { arrivalOf, listRedirectTargets } from './listing.ts';
 

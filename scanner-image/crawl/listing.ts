@@ -1,5 +1,5 @@
 /** What a report says about addresses that were not tested: where they were found, why they are left out, which redirect target they lead to. Pure. */
-import { LINKED_FROM_MAX, type ReportPage, type TestedPage, type UntestedPage } from '../../report/schema/schema.ts';
+import { LINKED_FROM_MAX, type ReportPage, type TestedPage, type UntestedPage } from '../../report/schema/page.ts';
 import { cleanUrl, type PageAddress, pageKey } from './address.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
 

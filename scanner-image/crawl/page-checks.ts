@@ -1,5 +1,5 @@
 /** Recognises responses that must not be tested as pages: errors, bot protection, sign-in pages, downloads. Pure. */
-import type { PageFailureReason, UntestedPage } from '../../report/schema/schema.ts';
+import type { PageFailureReason, UntestedPage } from '../../report/schema/page.ts';
 
 export interface WrongPage {
   reason: PageFailureReason;

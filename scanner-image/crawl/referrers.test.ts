@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ReportPage, TestedPage, UntestedPage } from '../../report/schema/schema.ts';
+import type { ReportPage, TestedPage, UntestedPage } from '../../report/schema/page.ts';
 import { pageKey } from './address.ts';
 import { createReferrers, type Referrers } from './listing.ts';
 

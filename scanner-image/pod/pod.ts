@@ -13,7 +13,7 @@ import {
 } from '../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import { countPages } from '../../report/results/score.ts';
-import type { Report } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
 import type { Machine } from '../page/browser/chromium.ts';
 import { buildReport, fitReport, type FittedReport } from '../../report/results/build.ts';
 import { type ChosenBaseline, readBaseline } from '../../report/diff/baseline.ts';

@@ -1,6 +1,6 @@
 /** Masks secrets in everything that leaves the pod: findings, pages, messages, log lines. Pure. */
 import type { Logger } from '../../platform/logger.ts';
-import type { ReportPage } from '../../report/schema/schema.ts';
+import type { ReportPage } from '../../report/schema/page.ts';
 
 /** What stands in place of a secret. It may occur in every part of a URL, in HTML and in selectors. */
 export const MASK = '***';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Report } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { digestOf } from '../../test/support/scan-results.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
 import { storeResults, type StoreDeps } from './pod.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
-import type { Report } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { startWholeProduct, type WholeProduct } from '../journey/product.ts';
 import { opened } from '../support/opened.ts';
 import { bundleTo, openInstallation, SOURCE_URL } from './installed.ts';

@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { parse } from 'yaml';
 import type { KnownIssuesSpec } from '../../core/protocol/known-issues-resources.ts';
 import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
-import type { Report } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { smallReport } from '../report/samples.ts';
 import { curbcut, replies, routes, SCAN_ID, startService } from './service.ts';
 

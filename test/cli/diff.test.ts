@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import type { Report, ReportPage } from '../../report/schema/schema.ts';
+import type { ReportPage } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from '../report/samples.ts';
 import { reportOf } from '../support/scan-results.ts';
 import { SCAN_ID, replies, serviceForTests, type Answering } from './service.ts';

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
-import { Report, type TestedPage } from '../../report/schema/schema.ts';
+import type { TestedPage } from '../../report/schema/page.ts';
+import { Report } from '../../report/schema/report.ts';
 import { curbcut } from './service.ts';
 
 describe('curbcut scan --local', () => {

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Report } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { largeReport, smallReport } from '../report/samples.ts';
 import { accepts, complete, curbcut, EVENTS, POLL, replies, result, routes, SCAN_ID, startService, streams, SUBMIT, type Answering, type Output } from './service.ts'; // prettier-ignore
 

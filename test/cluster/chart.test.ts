@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
-import { Report } from '../../report/schema/schema.ts';
+import { Report } from '../../report/schema/report.ts';
 import { freshFetch } from '../support/fresh-fetch.ts';
 import { nightly } from '../support/nightly.ts';
 import {

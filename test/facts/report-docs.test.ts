@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { FRAME_FAILURES, PAGE_CAVEATS, PAGE_FAILURES, Report } from '../../report/schema/schema.ts';
+import { FRAME_FAILURES, PAGE_CAVEATS, PAGE_FAILURES } from '../../report/schema/page.ts';
+import { Report } from '../../report/schema/report.ts';
 import { ReportOptions, ReportThresholds } from '../../core/scan/submitted-options.ts';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, '..', '..', 'docs', name), 'utf8');

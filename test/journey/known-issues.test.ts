@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import type { Report } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { startWholeProduct, type WholeProduct } from './product.ts';

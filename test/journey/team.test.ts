@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
-import type { Report } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { actionStep, outputsIn, ROOT } from '../cli/pull-request/action-step.ts';
 import { startForge, TOKEN, type Forge } from '../cli/pull-request/forges.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
-import { Report } from '../../report/schema/schema.ts';
+import { Report } from '../../report/schema/report.ts';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
 

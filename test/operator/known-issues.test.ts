@@ -12,7 +12,7 @@ import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import { rootCauseFingerprint } from '../../report/causes/root-causes.ts';
-import { testedPages } from '../../report/schema/parts.ts';
+import { testedPages } from '../../report/schema/page.ts';
 import { bytesOf, pagesOf, reportOf } from '../support/scan-results.ts';
 import { ORGANISATION, TARGET, until, useContext } from './context.ts';
 import { getIfThere } from './simulated-scan.ts';

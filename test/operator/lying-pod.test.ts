@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { identityOf } from '../../operator/scan/policy/pods.ts';
 import type { PodStored } from '../../core/protocol/pod-messages.ts';
-import type { Report, TestedPage } from '../../report/schema/schema.ts';
+import type { TestedPage } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import { PDF, bytesOf, digestOf, pagesOf, reportOf } from '../support/scan-results.ts';
 import { useContext, reasonOf, until, type Scan } from './context.ts';

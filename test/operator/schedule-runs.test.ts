@@ -4,7 +4,7 @@ import { RUN_ANNOTATION } from '../../core/protocol/scan-schedules.ts';
 import { WEBHOOK_FORMATS } from '../../core/webhooks/webhooks.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
-import type { ReportViolation } from '../../report/schema/schema.ts';
+import type { ReportViolation } from '../../report/schema/page.ts';
 import { sampleNode, sampleViolation } from '../report/samples.ts';
 import { bytesOf, pagesOf, reportOf, violations } from '../support/scan-results.ts';
 import { NOWHERE, ORGANISATION, useContext, TARGET, until, type OperatorContext, type Scan } from './context.ts';

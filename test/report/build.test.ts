@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
-import { Report, type ReportPage } from '../../report/schema/schema.ts';
+import type { ReportPage } from '../../report/schema/page.ts';
+import { Report } from '../../report/schema/report.ts';
 import { buildReport } from '../../report/results/build.ts';
 import {
   cleanReport,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { samplePage, sampleNode, sampleViolation } from './samples.ts';
 import { NODES_MAX, capNodes, capPage, createFindingsBudget, findingsBytes, uncounted } from '../../report/results/cap-nodes.ts';
 import { groupFindings, rootCauseFingerprint } from '../../report/causes/root-causes.ts';
-import type { ReportViolation } from '../../report/schema/schema.ts';
+import type { ReportViolation } from '../../report/schema/page.ts';
 
 /** A finding with one node for each letter; equal letters are one root cause. */
 const finding = (letters: string): ReportViolation =>

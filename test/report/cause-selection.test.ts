@@ -14,7 +14,7 @@ import {
 } from '../../api/dashboard/findings/select.ts';
 import { READ_LIMITS } from '../../api/scans/scan-views.ts';
 import { buildReport } from '../../report/results/build.ts';
-import type { ReportNode } from '../../report/schema/schema.ts';
+import type { ReportNode } from '../../report/schema/page.ts';
 import { type ReportView, VIEW_LIMITS, type ViewObjects, viewObjectsOf } from '../../report/view/view.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';

@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { codeQualityOf, type CodeQualityIssue } from '../../report/formats/codequality.ts';
 import { formatReport } from '../../report/formats/formats.ts';
-import type { Report, TestedPage } from '../../report/schema/schema.ts';
-import { elementPath } from '../../report/schema/parts.ts';
+import { elementPath, type TestedPage } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';
 
 describe('Code Quality', () => {

@@ -4,7 +4,8 @@ import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } 
 import { reportOf } from '../support/scan-results.ts';
 import { capPage } from '../../report/results/cap-nodes.ts';
 import { EXAMPLES_MAX, diffReports, type ReportDiff } from '../../report/diff/diff.ts';
-import type { Report, ReportNode, ReportPage } from '../../report/schema/schema.ts';
+import type { ReportNode, ReportPage } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
 
 const SITE = 'https://www.example.org/';
 

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { Compile } from 'typebox/compile';
 import { buildReport } from '../../report/results/build.ts';
-import { type Report, type ReportNode, RootCause, type TestedPage } from '../../report/schema/schema.ts';
+import type { ReportNode, TestedPage } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
+import { RootCause } from '../../report/schema/root-cause.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from './samples.ts';
 import { FINDINGS_LIMITS, PageCauses } from '../../report/view/findings.ts';
 import { VIEW_LIMITS, VIEW_MAX_BYTES, viewObjectsOf, type FindingsPlace } from '../../report/view/view.ts';

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { isParseable } from '../../report/schema/export-size.ts';
-import type { Report, ReportPage } from '../../report/schema/schema.ts';
+import type { ReportPage } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { buildReport, exportOf, fitReport } from '../../report/results/build.ts';
 import { cleanReport, hostileReport, sampleInput, sampleNode, samplePage, sampleViolation, smallReport } from './samples.ts';
 

@@ -8,7 +8,7 @@ import { consentSentence } from '../../report/view/sentences.ts';
 import { explainScore, scoreFactsOf } from '../../report/view/verdict.ts';
 import { reviewText } from '../../report/rule-texts/rule-texts.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
-import type { Report } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { renderPdf } from '../../report/pdf/render.ts';
 import { CAUSES_IN_FULL } from '../../report/pdf/causes.ts';
 import { wordsIn } from '../../report/words/words.ts';

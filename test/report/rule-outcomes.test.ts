@@ -10,7 +10,7 @@ import {
   type RuleLists,
 } from '../../report/results/rule-outcomes.ts';
 import { knownStandards } from '../../report/rules/rules.ts';
-import type { ReportPage, TestedPage } from '../../report/schema/schema.ts';
+import type { ReportPage, TestedPage } from '../../report/schema/page.ts';
 import { samplePage, sampleUntested, sampleViolation } from './samples.ts';
 
 const TARGET = { wcag_level: 'AA', wcag_version: '2.2', locale: 'en' } as const;

@@ -1,7 +1,8 @@
 /** Sample reports: small, large, clean, hostile. */
 import { buildReport } from '../../report/results/build.ts';
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
-import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage, UntestedPage } from '../../report/schema/schema.ts';
+import type { ReportNode, ReportPage, ReportViolation, TestedPage, UntestedPage } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { positionsOf } from '../../report/results/rule-outcomes.ts';
 import { emptyTally } from '../../report/results/score.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';

@@ -8,7 +8,8 @@ import { expect } from 'chai';
 import type { Location, Log, ReportingDescriptor, Result, Run } from 'sarif';
 import { formatReport } from '../../report/formats/formats.ts';
 import { sarifOf } from '../../report/formats/sarif.ts';
-import type { Report, ReportNode, TestedPage } from '../../report/schema/schema.ts';
+import type { ReportNode, TestedPage } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
 import { cleanReport, hostileReport, largeReport, sampleNode, sampleViolation, smallReport } from './samples.ts';
 

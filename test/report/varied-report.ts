@@ -1,6 +1,7 @@
 /** A report with root causes of different heights, several of them of one rule, and with pictures of different sizes. */
 import { buildReport } from '../../report/results/build.ts';
-import type { Report, ReportViolation } from '../../report/schema/schema.ts';
+import type { ReportViolation } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { SAMPLE_JPEG, sampleInput, sampleNode, samplePage, sampleViolation } from './samples.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { chromium, type Browser } from 'playwright-core';
 import { axeTags } from '../../core/scan/options.ts';
-import type { TestedPage } from '../../report/schema/schema.ts';
+import type { TestedPage } from '../../report/schema/page.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { plainAxe } from '../../tools/plain-axe.ts';
 import { lateContent, openSocketServer } from './fixtures/late-content.ts';

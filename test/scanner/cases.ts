@@ -1,6 +1,6 @@
 /** Many small cases of markup on one page, each with what a rule says about it. Scanned on the page, in frames and in shadow roots. */
 import { expect } from 'chai';
-import type { ReportViolation, TestedPage } from '../../report/schema/schema.ts';
+import type { ReportViolation, TestedPage } from '../../report/schema/page.ts';
 import type { GivenOptions } from '../../core/scan/options.ts';
 import { html, openSite, scan, testedOf } from './site.ts';
 

@@ -1,6 +1,6 @@
 /** Closed shadow roots are tested like open ones, and the page does not see that they were opened. */
 import { expect } from 'chai';
-import type { TestedPage } from '../../report/schema/schema.ts';
+import type { TestedPage } from '../../report/schema/page.ts';
 import { file, found, html, openSite, paths, scan, script, testedOf, type Route, type Site } from './site.ts';
 
 const fault = (id: string): string => `<img src="/missing.png" id="${id}">`;

@@ -1,7 +1,7 @@
 /** The answer to the dialog that asks for consent to cookies, by the rules of autoconsent. */
 import { expect } from 'chai';
 import type { ConsentChoice } from '../../core/scan/options.ts';
-import type { ReportPage } from '../../report/schema/schema.ts';
+import type { ReportPage } from '../../report/schema/page.ts';
 import { openConsentSite, PATHS, PRODUCTS } from './fixtures/gated-sites.ts';
 import { nightly } from '../support/nightly.ts';
 import { html, openSite, scan, testedOf, type Site } from './site.ts';

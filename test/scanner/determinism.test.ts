@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
-import type { ReportPage } from '../../report/schema/schema.ts';
+import type { ReportPage } from '../../report/schema/page.ts';
 import { nightly } from '../support/nightly.ts';
 import { createRandom } from '../support/random.ts';
 import { openGeneratedSite, PARTS } from './fixtures/generated-site.ts';

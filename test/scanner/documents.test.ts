@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import { chromium, type Browser } from 'playwright-core';
 import { axeTags } from '../../core/scan/options.ts';
-import { Report } from '../../report/schema/schema.ts';
+import { Report } from '../../report/schema/report.ts';
 import { Value } from 'typebox/value';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { answer, file, found, html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';

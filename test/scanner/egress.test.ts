@@ -1,6 +1,6 @@
 /** Pages cannot reach addresses that the target rules forbid. An internal server counts the attempts. */
 import { expect } from 'chai';
-import type { ReportPage } from '../../report/schema/schema.ts';
+import type { ReportPage } from '../../report/schema/page.ts';
 import { findChromium, launchChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { identityOf, openTarget } from '../../scanner-image/page/browser/target.ts';
 import { openEgress } from '../../scanner-image/egress/proxy.ts';

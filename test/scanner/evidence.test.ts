@@ -6,7 +6,8 @@ import { outcomesOn } from '../../report/results/rule-outcomes.ts';
 import { knownStandards } from '../../report/rules/rules.ts';
 import { axeTags } from '../../core/scan/options.ts';
 import { groupFindings } from '../../report/causes/root-causes.ts';
-import { NODE_HTML_MAX, Report, type ReportNode, type TestedPage } from '../../report/schema/schema.ts';
+import { NODE_HTML_MAX, type ReportNode, type TestedPage } from '../../report/schema/page.ts';
+import { Report } from '../../report/schema/report.ts';
 import { Value } from 'typebox/value';
 import { html, openSite, scan, script, testedOf, type Route, type Site } from './site.ts';
 

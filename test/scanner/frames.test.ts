@@ -1,7 +1,7 @@
 /** Frames: each one is tested, or listed with the reason why it was not. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { expect } from 'chai';
-import type { TestedPage } from '../../report/schema/schema.ts';
+import type { TestedPage } from '../../report/schema/page.ts';
 import type { ScanInput } from '../../scanner-image/scan.ts';
 import { FRAMES_LISTED_MAX, FRAMES_MAX } from '../../scanner-image/page/axe/frames.ts';
 import { FAULT, file, found, html, openSite, scan, script, testedOf, type Route, type Site } from './site.ts';

@@ -1,6 +1,6 @@
 /** A gate that a site shows instead of its pages is tested once, and the pages are listed as not tested. */
 import { expect } from 'chai';
-import type { ReportPage } from '../../report/schema/schema.ts';
+import type { ReportPage } from '../../report/schema/page.ts';
 import { FAULT, file, found, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
 
 const GATE = `${FAULT}<p>Are you 18 or older?</p><a href="#main">Skip</a><a href="#">Top</a><a href="/gate?lang=de">Deutsch</a><form action="/enter"><button>Yes</button></form>`;

@@ -1,6 +1,6 @@
 /** Layers that keep visitors from the content of a page are a caveat; layers that do not are none. */
 import { expect } from 'chai';
-import type { PageCaveat, TestedPage } from '../../report/schema/schema.ts';
+import type { PageCaveat, TestedPage } from '../../report/schema/page.ts';
 import { BLOCKED, IN_USE } from './fixtures/layers.ts';
 import { html, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { NODES_MAX } from '../../report/results/cap-nodes.ts';
 import { groupFindings, rootCauseFingerprint } from '../../report/causes/root-causes.ts';
-import type { ReportViolation, TestedPage } from '../../report/schema/schema.ts';
+import type { ReportViolation, TestedPage } from '../../report/schema/page.ts';
 import { countViolations } from '../../report/results/score.ts';
 import { nightly } from '../support/nightly.ts';
 import { html, openSite, scan, testedOf, type Site } from './site.ts';

@@ -1,6 +1,6 @@
 /** Pages that are locked to an orientation: axe-core's rule, run where a style sheet turns something. */
 import { expect } from 'chai';
-import type { TestedPage } from '../../report/schema/schema.ts';
+import type { TestedPage } from '../../report/schema/page.ts';
 import type { GivenOptions } from '../../core/scan/options.ts';
 import type { Finding } from './cases.ts';
 import { file, html, openSite, scan, testedOf, type Route, type Site } from './site.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { Compile } from 'typebox/compile';
 import { groupFindings } from '../../report/causes/root-causes.ts';
-import { POSITION_MAX, TestedPage, type Box } from '../../report/schema/schema.ts';
+import { type Box, POSITION_MAX, TestedPage } from '../../report/schema/page.ts';
 import { openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
 const isTested = Compile(TestedPage);

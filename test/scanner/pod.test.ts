@@ -11,7 +11,7 @@ import { expect } from 'chai';
 import { Value } from 'typebox/value';
 import { EXIT_PERMANENT, PICTURES_TYPE, PodMessage, type PodInput } from '../../core/protocol/pod-messages.ts';
 import { picturesMismatch } from '../../report/results/pictures.ts';
-import { Report } from '../../report/schema/schema.ts';
+import { Report } from '../../report/schema/report.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { startMessages, type Messages } from '../../local/messages/messages.ts';
 import { createMessageBus, type MessageBus } from '../../stores/nats.ts';

@@ -1,6 +1,6 @@
 /** Pages that show nothing are not tested, and pages of which something failed say so. */
 import { expect } from 'chai';
-import type { PageCaveatKind, ReportPage } from '../../report/schema/schema.ts';
+import type { PageCaveatKind, ReportPage } from '../../report/schema/page.ts';
 import {
   answer,
   failureOf,

@@ -1,7 +1,7 @@
 /** Small web sites on loopback for the scanner's tests, and scans of them with default settings. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ReportPage, TestedPage, UntestedPage } from '../../report/schema/schema.ts';
+import type { ReportPage, TestedPage, UntestedPage } from '../../report/schema/page.ts';
 import { withDefaults, type GivenOptions } from '../../core/scan/options.ts';
 import type { SignInPlan } from '../../core/scan/sign-in.ts';
 import { resolveSignIn, type SignIn } from '../../scanner-image/page/session/sign-in.ts';

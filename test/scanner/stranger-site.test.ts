@@ -1,6 +1,6 @@
 /** What a scan says about a site that keeps its content from it in many ways, and what it finds once it was prepared. */
 import { expect } from 'chai';
-import type { ReportPage } from '../../report/schema/schema.ts';
+import type { ReportPage } from '../../report/schema/page.ts';
 import { strangerSite } from './fixtures/stranger-site.ts';
 import { found, openSite, scan, type Site } from './site.ts';
 

@@ -1,6 +1,6 @@
 /** Pages whose work is neither a request nor a change of the document, and pages that are never done. */
 import { expect } from 'chai';
-import type { TestedPage } from '../../report/schema/schema.ts';
+import type { TestedPage } from '../../report/schema/page.ts';
 import { drawNothingFor } from './fixtures/late-frames.ts';
 import { nightly } from '../support/nightly.ts';
 import { found, html, openSite, scan, script, testedOf, type Route, type Site } from './site.ts';

@@ -1,7 +1,8 @@
 /** The comparison of two stored exports, with a real object store and real threads. */
 import { expect } from 'chai';
 import { startObjects } from '../../local/objects/objects.ts';
-import type { Report, ReportPage } from '../../report/schema/schema.ts';
+import type { ReportPage } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { createReportComparer, type StoredComparison } from '../../report/workers/compare.ts';
 import { LARGE_EXPORT_BYTES, exportMemoryMib } from '../../report/schema/export-size.ts';
 import { createSemaphore, ONE_AT_A_TIME } from '../../platform/concurrency/semaphore.ts';

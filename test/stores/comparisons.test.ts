@@ -1,7 +1,7 @@
 /** The comparison of two scans with the real stores, and what remains of it when reports are deleted. */
 import { expect } from 'chai';
 import { startObjects } from '../../local/objects/objects.ts';
-import type { Report } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { LARGE_EXPORT_BYTES } from '../../report/schema/export-size.ts';
 import { openComparisons } from '../../report/workers/comparisons.ts';
 import { createReports, type Reports } from '../../stores/reports.ts';

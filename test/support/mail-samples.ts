@@ -1,6 +1,6 @@
 /** What mails are about, for tests of their texts and of their appearance. */
 import { ACCOUNT_NOTICES } from '../../core/audit-actions.ts';
-import type { RootCause } from '../../report/schema/schema.ts';
+import type { RootCause } from '../../report/schema/root-cause.ts';
 import type { ReportView } from '../../report/view/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import type { Locale } from '../../core/scan/locales.ts';

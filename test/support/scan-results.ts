@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import type { ChosenBaseline } from '../../report/diff/baseline.ts';
-import type { Report, ReportPage, ReportViolation } from '../../report/schema/schema.ts';
+import type { ReportPage, ReportViolation } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { emptyTally, pageScore } from '../../report/results/score.ts';
 import { buildReport } from '../../report/results/build.ts';
 import { sampleNode, samplePage, sampleUntested, sampleViolation } from '../report/samples.ts';

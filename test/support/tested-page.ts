@@ -1,5 +1,5 @@
 import { emptyTally } from '../../report/results/score.ts';
-import type { TestedPage } from '../../report/schema/schema.ts';
+import type { TestedPage } from '../../report/schema/page.ts';
 
 /** A page that was tested completely, without findings. */
 export const testedPage = (url: string, over: Partial<TestedPage> = {}): TestedPage => ({

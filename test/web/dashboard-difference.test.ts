@@ -4,7 +4,7 @@ import { CAUSES_MAX } from '../../report/workers/comparisons.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { withDefaults } from '../../core/scan/options.ts';
-import type { ReportViolation } from '../../report/schema/schema.ts';
+import type { ReportViolation } from '../../report/schema/page.ts';
 import { sampleInput, sampleNode, sampleViolation } from '../report/samples.ts';
 import { bytesOf, pagesOf, reportOf } from '../support/scan-results.ts';
 import { expectAccessible } from './accessible.ts';

@@ -6,7 +6,8 @@
 import { expect } from 'chai';
 import { createTransport } from 'nodemailer';
 import type { BrowserContext, Page } from 'playwright-core';
-import type { Report, ReportViolation } from '../../report/schema/schema.ts';
+import type { ReportViolation } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
 import { viewOf, type ReportView } from '../../report/view/view.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
 import { withDefaults } from '../../core/scan/options.ts';

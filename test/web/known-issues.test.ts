@@ -6,7 +6,7 @@ import { ENDING_DAYS, KNOWN_ISSUE_MAX_DAYS, KNOWN_ISSUES_MAX } from '../../core/
 import type { Role } from '../../core/accounts.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { KNOWN_ISSUES_PATH } from '../../core/web-paths.ts';
-import type { RootCause } from '../../report/schema/schema.ts';
+import type { RootCause } from '../../report/schema/root-cause.ts';
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { down } from '../api/replica.ts';
 import { expectAccessible } from './accessible.ts';

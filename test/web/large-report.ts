@@ -1,6 +1,7 @@
 /** Reports with many pages and root causes. */
 import { buildReport } from '../../report/results/build.ts';
-import type { Report, ReportNode, TestedPage } from '../../report/schema/schema.ts';
+import type { ReportNode, TestedPage } from '../../report/schema/page.ts';
+import type { Report } from '../../report/schema/report.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from '../report/samples.ts';

@@ -14,7 +14,7 @@ import type { Estimate } from '../../api/public/estimate.ts';
 import type { RequestPublicScan } from '../../api/public/request-public-scan.ts';
 import { viewOf, type ReportView } from '../../report/view/view.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
-import type { ReportViolation } from '../../report/schema/schema.ts';
+import type { ReportViolation } from '../../report/schema/page.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { buildReport } from '../../report/results/build.ts';
 import type { ScanChange, ScanRow } from '../../stores/scans/scans.ts';

@@ -1,6 +1,7 @@
 /** A view with everything that a page of a scan shows, from a hostile site. */
 import { placeFindings } from '../../report/view/findings.ts';
-import type { Report, RootCause } from '../../report/schema/schema.ts';
+import type { Report } from '../../report/schema/report.ts';
+import type { RootCause } from '../../report/schema/root-cause.ts';
 import { viewObjectsOf, type ReportView } from '../../report/view/view.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';

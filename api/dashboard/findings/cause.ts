@@ -1,10 +1,10 @@
 /** A root cause as a line that opens: what fails where, why it matters, and how to fix it. Pure. */
 import { knownMark } from '../../../report/view/sentences.ts';
-import { elementPath } from '../../../report/schema/parts.ts';
+import { elementPath } from '../../../report/schema/page.ts';
+import type { RootCause } from '../../../report/schema/root-cause.ts';
 import { standardsText } from '../../../report/rules/success-criteria.ts';
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import { standardsInReports } from '../../../report/rules/rules.ts';
-import type { RootCause } from '../../../report/schema/schema.ts';
 import { type CauseLine, type ReportView, ruleOf } from '../../../report/view/schema.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { pictureName } from '../../scans/scan-views.ts';

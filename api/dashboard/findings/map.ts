@@ -1,5 +1,5 @@
 /** The map of a page: where its findings are, as numbered marks that lead to their list. Pure. */
-import type { Box, PageSize } from '../../../report/schema/schema.ts';
+import type { Box, PageSize } from '../../../report/schema/page.ts';
 import { attributes, html, type Html, NOTHING } from '../../web/html.ts';
 import { count, ELEMENTS, number } from '../scans/words.ts';
 

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile';
 import { type Impact, IMPACTS } from '../../../core/scan/impacts.ts';
 import { distinctNames } from '../../../report/causes/element-names.ts';
 import { PageCauses } from '../../../report/view/findings.ts';
-import { RootCause } from '../../../report/schema/schema.ts';
+import { RootCause } from '../../../report/schema/root-cause.ts';
 import { openSchema } from '../../../report/view/bounds.ts';
 import { type CauseLine, type FindingsPlace, type ReportView, ruleOf } from '../../../report/view/schema.ts';
 import { READ_LIMITS } from '../../scans/scan-views.ts';

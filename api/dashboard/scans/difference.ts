@@ -2,7 +2,7 @@
 import { differencePath } from '../../../core/web-paths.ts';
 import type { Caveat } from '../../../report/diff/diff.ts';
 import type { ComparedCauses, ComparedReports } from '../../../report/diff/summary.ts';
-import type { CauseChange } from '../../../report/schema/schema.ts';
+import type { CauseChange } from '../../../report/schema/root-cause.ts';
 import type { Comparison } from '../../../report/workers/comparisons.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { figure, foldedCard, link, notice, severityBadge, time } from '../../web/components.ts';

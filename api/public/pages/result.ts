@@ -3,7 +3,7 @@ import { causeTexts, type CauseText } from '../../../report/causes/element-names
 import { failureAdvice, reviewText, ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import { criteriaText, otherStandardsText } from '../../../report/rules/success-criteria.ts';
 import { standardsInReports } from '../../../report/rules/rules.ts';
-import type { RootCause } from '../../../report/schema/schema.ts';
+import type { RootCause } from '../../../report/schema/root-cause.ts';
 import { isIncomplete } from '../../../report/view/gaps.ts';
 import { type ReportView, ruleOf } from '../../../report/view/schema.ts';
 import type { Locale } from '../../../core/scan/locales.ts';

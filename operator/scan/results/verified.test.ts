@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ReportPage } from '../../../report/schema/schema.ts';
+import type { ReportPage } from '../../../report/schema/page.ts';
 import { pageVisits } from './verify.ts';
 
 describe('page visits', () => {

@@ -2,7 +2,7 @@
 import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
 import type { Cdp, Commands } from '../browser/cdp.ts';
 import type { Target } from '../browser/target.ts';
-import type { UntestedFrame } from '../../../report/schema/schema.ts';
+import type { UntestedFrame } from '../../../report/schema/page.ts';
 import { isHtml } from '../../crawl/page-checks.ts';
 import { PIERCE } from './results.ts';
 import { evaluationFailed, type IsolatedWorld } from '../scripts/source.ts';

@@ -1,6 +1,6 @@
 /** Tests the frames of a page side by side, within limits, and records those that could not be tested. */
 import type { Cdp } from '../browser/cdp.ts';
-import type { FrameFailureReason, PageCaveat, UntestedFrame } from '../../../report/schema/schema.ts';
+import type { FrameFailureReason, PageCaveat, UntestedFrame } from '../../../report/schema/page.ts';
 import { errorMessage } from '../../../platform/errors.ts';
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';

@@ -2,7 +2,7 @@
  * Hands to the isolated world what scripts cannot read and the browser's protocol can. These are style sheets of other origins, and
  * closed shadow roots, whose content is tested like that of open ones.
  */
-import type { PageCaveat } from '../../../report/schema/schema.ts';
+import type { PageCaveat } from '../../../report/schema/page.ts';
 import type { Cdp, Commands } from '../browser/cdp.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
 import { type AxeOptions, evaluate, evaluationFailed, type IsolatedWorld } from '../scripts/source.ts';

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ADVICE_RULES } from '../../../report/rules/rules.ts';
-import { NODE_HTML_MAX } from '../../../report/schema/schema.ts';
+import { NODE_HTML_MAX } from '../../../report/schema/page.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS } from '../../../core/scan/options.ts';
 import { cut, rulesWithoutFinding, splitTarget, toPageFindings, type AxeRule } from './results.ts';
 import { axeOptions, axeSource } from '../scripts/source.ts';

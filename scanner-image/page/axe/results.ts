@@ -1,5 +1,5 @@
 /** Converts the results of axe-core for a page into the fields of the report. */
-import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, type ReportNode, type ReportViolation, SELECTOR_MAX } from '../../../report/schema/schema.ts';
+import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, type ReportNode, type ReportViolation, SELECTOR_MAX } from '../../../report/schema/page.ts';
 import { type Impact, IMPACTS } from '../../../core/scan/impacts.ts';
 import { ADVICE_RULES } from '../../../report/rules/rules.ts';
 import { isOwnRule } from '../../../report/schema/engines.ts';

@@ -1,5 +1,5 @@
 /** Runs axe-core on a page: in one step if it has no frames, otherwise frame by frame, with merged results. */
-import type { PageCaveat, UntestedFrame } from '../../../report/schema/schema.ts';
+import type { PageCaveat, UntestedFrame } from '../../../report/schema/page.ts';
 import { createFrameIndex, findUnlisted, type FrameSource, hasFrames } from './frame-index.ts';
 import { collectPartials, createFrameRun, type FrameRun, type FrameWaits } from './frames.ts';
 import type { AxeResults } from './results.ts';

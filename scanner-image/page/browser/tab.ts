@@ -1,6 +1,6 @@
 /** A browser tab that is reused for many pages: loads a page, waits until it is quiet, blocks navigation and tests it. */
 import type { Browser } from 'playwright-core';
-import type { PageCaveat } from '../../../report/schema/schema.ts';
+import type { PageCaveat } from '../../../report/schema/page.ts';
 import { errorMessage } from '../../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
 import { toPageFindings } from '../axe/results.ts';

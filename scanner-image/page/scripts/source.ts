@@ -13,7 +13,7 @@ import {
   POSITION_MAX,
   RELATED_MAX,
   SELECTOR_MAX,
-} from '../../../report/schema/schema.ts';
+} from '../../../report/schema/page.ts';
 import { ownMessage, ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import { ADDRESS_MAX } from '../../crawl/address.ts';
 import { axeTags, type ScanOptions } from '../../../core/scan/options.ts';

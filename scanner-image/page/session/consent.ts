@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Frame, Page } from 'playwright-core';
 import { untilAborted, withTimeLimit } from '../../../platform/time-limits.ts';
-import { PRODUCT_MAX, type ReportConsent } from '../../../report/schema/schema.ts';
+import { PRODUCT_MAX, type ReportConsent } from '../../../report/schema/report.ts';
 
 export type ConsentAnswer = Pick<ReportConsent, 'outcome' | 'product'>;
 type Action = ReportConsent['action'];

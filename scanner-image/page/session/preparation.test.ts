@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { PageCaveat, UntestedFrame } from '../../../report/schema/schema.ts';
+import type { PageCaveat, UntestedFrame } from '../../../report/schema/page.ts';
 import { toPageFindings } from '../axe/results.ts';
 import { withDialog } from './renewable-state.ts';
 import type { Visit } from '../visit/visit.ts';

@@ -4,7 +4,7 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { Redactor } from '../../pod/redact.ts';
 import { NO_SIGN_IN, type SignIn } from './sign-in.ts';
 import type { Pool } from '../browser/pool.ts';
-import type { ReportConsent } from '../../../report/schema/schema.ts';
+import type { ReportConsent } from '../../../report/schema/report.ts';
 import type { CrawlRules } from '../../../core/scan/options.ts';
 import { movedWithin } from '../../../core/scan/site.ts';
 import { describeStep, prepareMistake } from '../../../core/scan/steps.ts';

@@ -3,7 +3,8 @@
  * in every tab; a page that is not signed in is visited again, after another sign-in if necessary.
  */
 import { createSemaphore, ONE_AT_A_TIME } from '../../../platform/concurrency/semaphore.ts';
-import type { PageFailureReason, ReportConsent } from '../../../report/schema/schema.ts';
+import type { PageFailureReason } from '../../../report/schema/page.ts';
+import type { ReportConsent } from '../../../report/schema/report.ts';
 import { ScanFailed } from '../../pod/failure.ts';
 import { NO_SIGN_IN, signInHeaders, type SignIn } from './sign-in.ts';
 import type { Pool } from '../browser/pool.ts';

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Frame, Locator, Page } from 'playwright-core';
 import { errorMessage } from '../../../platform/errors.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
-import type { ReportConsent } from '../../../report/schema/schema.ts';
+import type { ReportConsent } from '../../../report/schema/report.ts';
 import type { Marker } from '../../../core/scan/sign-in.ts';
 import { describeMarker, kindOfStep } from '../../../core/scan/steps.ts';
 import { evaluate, isolatedWorldOf } from '../scripts/source.ts';

@@ -1,5 +1,5 @@
 /** Sentences about what may be missing on a tested page. Pure. */
-import type { PageCaveat } from '../../../report/schema/schema.ts';
+import type { PageCaveat } from '../../../report/schema/page.ts';
 import type { VisibleContent } from './visit.ts';
 
 /** The number of addresses that a sentence names. */

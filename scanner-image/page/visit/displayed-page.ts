@@ -1,5 +1,5 @@
 /** Checks the document that a tab displays: it may not be the requested page. */
-import type { PageCaveat } from '../../../report/schema/schema.ts';
+import type { PageCaveat } from '../../../report/schema/page.ts';
 import {
   botProtection,
   botProtectionMessage,

@@ -5,7 +5,7 @@ import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.
 import { type AxeScript, evaluate, EvaluationFailed, isolatedWorldOf } from '../scripts/source.ts';
 import { networkFailureMessage } from '../../egress/egress-failures.ts';
 import { clearState, restoreState } from '../session/session-state.ts';
-import type { PageCaveat } from '../../../report/schema/schema.ts';
+import type { PageCaveat } from '../../../report/schema/page.ts';
 import { withoutQuery } from '../../crawl/wait-history.ts';
 import { pageFailureOf } from './navigation.ts';
 import type { PageFaults } from './page-faults.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ReportNode } from '../../../report/schema/schema.ts';
+import type { ReportNode } from '../../../report/schema/page.ts';
 import type { PageFindings } from '../axe/results.ts';
 import { emptyTally } from '../../../report/results/score.ts';
 import { createPictureBudget, type TakenPicture, type WantedPicture } from './pictures.ts';

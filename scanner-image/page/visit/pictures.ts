@@ -2,7 +2,8 @@
 import { errorMessage } from '../../../platform/errors.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import { jpegSize, type PictureFile } from '../../../report/results/pictures.ts';
-import { type PageSize, PICTURE_MAX_BYTES, PICTURE_MAX_PIXELS, type ReportNode } from '../../../report/schema/schema.ts';
+import type { PageSize, ReportNode } from '../../../report/schema/page.ts';
+import { PICTURE_MAX_BYTES, PICTURE_MAX_PIXELS } from '../../../report/schema/report.ts';
 import { evaluate, type IsolatedWorld } from '../scripts/source.ts';
 import { type PageFindings, PIERCE } from '../axe/results.ts';
 import { rootCauseFingerprint } from '../../../report/causes/root-causes.ts';

@@ -1,6 +1,6 @@
 /** Waits until a loaded document is quiet and shows its content: for everything, except what never came on pages like it. */
 import type { Cdp } from '../browser/cdp.ts';
-import type { PageCaveat } from '../../../report/schema/schema.ts';
+import type { PageCaveat } from '../../../report/schema/page.ts';
 import { evaluate, isolatedWorldOf, type IsolatedWorld } from '../scripts/source.ts';
 import type { WaitOutcomes, Wait, WaitPlan } from '../../crawl/wait-history.ts';
 import { TimeLimitExceeded } from '../../../platform/time-limits.ts';

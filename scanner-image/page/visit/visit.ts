@@ -1,5 +1,5 @@
 /** A visit to a page: its parameters and its result. */
-import type { PageCaveat, PageFailureReason, PageSize, UntestedFrame } from '../../../report/schema/schema.ts';
+import type { PageCaveat, PageFailureReason, PageSize, UntestedFrame } from '../../../report/schema/page.ts';
 import type { ForeignSheet } from '../axe/hidden-content.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { Marker } from '../../../core/scan/sign-in.ts';
