@@ -60,7 +60,6 @@ const firstByKey = <T extends KnownIssueTarget>(issues: readonly T[]): Map<strin
 /** What known issues add to a report. */
 export interface WithKnown {
   section: ReportKnownIssues;
-  outcome: KnownOutcome;
   /** The root causes, each with the known issues that cover its elements. */
   groups: RootCause[];
 }
@@ -95,7 +94,6 @@ export function applyKnownIssues(
   const byKey = firstByKey(listed);
   return {
     section: { score_without_known: score, violations_new_or_open: violations, ...numbers, issues: listed, left_out: leftOut },
-    outcome: { score, violations, ...numbers },
     groups: groups.map((group) => ({ ...group, ...marksOf(covered.get(group.fingerprint), byKey) })),
   };
 }

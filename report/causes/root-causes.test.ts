@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { groupFindings, rootCauseFingerprint } from './root-causes.ts';
+import { rootCausesOf, rootCauseFingerprint } from './root-causes.ts';
 import type { ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/page.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import { testedPage } from '../../test/support/tested-page.ts';
@@ -27,22 +27,21 @@ const violation = (rule: string, impact: Impact, nodes: ReportNode[]): ReportVio
 });
 const tested = (url: string, violations: ReportViolation[]): TestedPage => testedPage(url, { violations });
 
-describe('groupFindings', () => {
+describe('rootCausesOf', () => {
   it('groups one component on several pages, and lists each page once', () => {
     const pages = ['a', 'b', 'c'].map((name) =>
       tested(`https://x.example/${name}`, [
         violation('link-name', 'serious', [node('<a class="logo" href="/"></a>'), node('<a class="logo" href="../"></a>')]),
       ]),
     );
-    const groups = groupFindings(pages, 'violations');
+    const groups = rootCausesOf(pages, 'violations');
     expect(groups).to.have.length(1);
     expect(groups[0]).to.include({ rule: 'link-name', impact: 'serious', pages: 3, elements: 6 });
     expect(groups[0]!.page_urls).to.deep.equal(pages.map((page) => page.url));
     expect(groups[0]!.fingerprint).to.equal(rootCauseFingerprint('link-name', node('<a class="logo"></a>')));
   });
 
-  const causesOf = (...nodes: ReportNode[]): number =>
-    groupFindings([tested('u', [violation('r', 'serious', nodes)])], 'violations').length;
+  const causesOf = (...nodes: ReportNode[]): number => rootCausesOf([tested('u', [violation('r', 'serious', nodes)])], 'violations').length;
 
   it('separates equal elements in two landmarks', () => {
     expect(causesOf(node('<p>a</p>', { landmark: 'banner' }), node('<p>b</p>', { landmark: 'contentinfo' }))).to.equal(2);
@@ -76,7 +75,7 @@ describe('groupFindings', () => {
 
   it('separates two rules on one element', () => {
     const html = '<a class="logo"></a>';
-    const groups = groupFindings(
+    const groups = rootCausesOf(
       [tested('u', [violation('link-name', 'serious', [node(html)]), violation('target-size', 'serious', [node(html)])])],
       'violations',
     );
@@ -85,8 +84,8 @@ describe('groupFindings', () => {
 
   it('lists at most 100 pages, and counts all', () => {
     const pages = Array.from({ length: 130 }, (_, index) => tested(`u${index}`, [violation('r', 'minor', [node('<b></b>')])]));
-    expect(groupFindings(pages, 'violations')[0]).to.include({ pages: 130, elements: 130 });
-    expect(groupFindings(pages, 'violations')[0]!.page_urls).to.have.length(100);
+    expect(rootCausesOf(pages, 'violations')[0]).to.include({ pages: 130, elements: 130 });
+    expect(rootCausesOf(pages, 'violations')[0]!.page_urls).to.have.length(100);
   });
 
   it('ignores pages that were not tested', () => {
@@ -99,7 +98,7 @@ describe('groupFindings', () => {
       message: '',
       duration_ms: 1,
     };
-    expect(groupFindings([page], 'violations')).to.deep.equal([]);
+    expect(rootCausesOf([page], 'violations')).to.deep.equal([]);
   });
 
   const arbitraryPages = fc
@@ -135,7 +134,7 @@ describe('groupFindings', () => {
   it('assigns each element to one group, and sorts the worst groups first', () => {
     fc.assert(
       fc.property(arbitraryPages, (pages) => {
-        const groups = groupFindings(pages, 'violations');
+        const groups = rootCausesOf(pages, 'violations');
         const elements = pages.flatMap((page) => page.violations).reduce((sum, { nodes }) => sum + nodes.length, 0);
         expect(groups.reduce((sum, group) => sum + group.elements, 0)).to.equal(elements);
         expect(new Set(groups.map((group) => group.fingerprint)).size).to.equal(groups.length);
@@ -157,7 +156,7 @@ describe('groupFindings', () => {
     fc.assert(
       fc.property(arbitraryPages, (pages) => {
         const gist = (all: ReportPage[]) =>
-          groupFindings(all, 'violations').map(({ fingerprint, pages: touched, elements, impact }) => [
+          rootCausesOf(all, 'violations').map(({ fingerprint, pages: touched, elements, impact }) => [
             fingerprint,
             touched,
             elements,

@@ -104,7 +104,7 @@ const compare = (left: string, right: string): number => (left < right ? -1 : le
  * Groups the findings of all tested pages by root cause, worst first: by impact, then pages, then elements. Rule and fingerprint
  * come last, so that the order is the same in every run. The example is the first element in the scan's order.
  */
-export function groupFindings(pages: readonly ReportPage[], list: FindingList): RootCause[] {
+export function rootCausesOf(pages: readonly ReportPage[], list: FindingList): RootCause[] {
   return [...collect(pages, list)]
     .sort(
       ([a, left], [b, right]) =>

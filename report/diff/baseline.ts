@@ -1,10 +1,10 @@
 /** Compares a report with its baseline, for the report itself and its verdict. Pure. */
-import { newWithoutKnown, type BaselineOutcome, type BaselineProblem } from '../../core/scan/baseline.ts';
+import type { BaselineOutcome, BaselineProblem } from '../../core/scan/baseline.ts';
 import { BASELINE_CAUSES_MAX, type Report, type ReportBaseline } from '../schema/report.ts';
 import type { CauseChange, RootCause } from '../schema/root-cause.ts';
 import { NONE_KNOWN, type KnownMatcher } from '../causes/known.ts';
 import { UNFAIR_CAVEATS, type Caveat } from './caveats.ts';
-import { countedAsNew, diffReduced, type ReportDiff } from './diff.ts';
+import { countedAsNew, diffReduced } from './diff.ts';
 import { reduceExport, reduceReport, type ComparableReport, type ReducedReport } from './reduce.ts';
 
 /** The earlier scan that was chosen, with its reduced report; or why there is none. */
@@ -36,11 +36,9 @@ export type ReadReport = { ok: true; bytes: Uint8Array } | { ok: false; reason: 
 
 const asChosen = (problem: BaselineProblem | undefined) => (problem === undefined || problem === 'scans_differ' ? 'not_found' : problem);
 
-/** What the comparison adds to a report. */
+/** What the comparison adds to a report: its section, and the number of new elements of each root cause, if there was one. */
 export interface ComparedBaseline {
   baseline: ReportBaseline;
-  outcome: BaselineOutcome;
-  /** The root causes, each with the number of its new elements, if the scans were compared. */
   groups: RootCause[];
 }
 
@@ -59,46 +57,35 @@ export function compareWithBaseline(
     const nothing = { new: null, on_new_pages: null, fixed: null, unchanged: null, not_tested: null };
     return {
       baseline: { scan_id: scanId ?? null, problem, optional, ...nothing, caveats: [], new_causes: [], fixed_causes: [] },
-      outcome: { ...(scanId !== undefined && { scanId }), optional, problem },
       groups: [...groups],
     };
   }
   const diff = diffReduced(chosen.report, reduceReport(report, known ?? NONE_KNOWN));
-  const difference = { ...differenceOf(diff), ...(known && { newKnown: sumOf(diff.new, ({ known_elements = 0 }) => known_elements) }) };
-  const isUnfair = newWithoutKnown(difference) > 0 && diff.comparable.some(({ reason }) => UNFAIR.has(reason));
-  const added = new Map(diff.new.map((change) => [change.fingerprint, countedAsNew(change)]));
-  const { onNewPages, notTested, newKnown, ...counts } = difference;
+  const added = sumOf(diff.new, countedAsNew);
+  const newKnown = sumOf(diff.new, ({ known_elements = 0 }) => known_elements);
+  const isUnfair = added > newKnown && diff.comparable.some(({ reason }) => UNFAIR.has(reason));
+  const addedByCause = new Map(diff.new.map((change) => [change.fingerprint, countedAsNew(change)]));
   return {
     baseline: {
       scan_id: chosen.scanId,
       problem: isUnfair ? 'scans_differ' : null,
       optional,
-      ...counts,
-      ...(newKnown !== undefined && { new_known: newKnown }),
-      on_new_pages: onNewPages,
-      not_tested: notTested,
+      new: added,
+      ...(known && { new_known: newKnown }),
+      on_new_pages: sumOf(diff.new, elementsOf) - added,
+      fixed: sumOf(diff.fixed, elementsOf),
+      unchanged: diff.unchanged,
+      not_tested: sumOf(diff.not_tested, elementsOf),
       caveats: diff.comparable.map(({ reason, message }) => ({ reason, message })),
       new_causes: diff.new.slice(0, BASELINE_CAUSES_MAX),
       fixed_causes: diff.fixed.slice(0, BASELINE_CAUSES_MAX),
     },
-    outcome: { scanId: chosen.scanId, optional, ...(isUnfair && { problem: 'scans_differ' as const }), difference },
-    groups: groups.map((group) => ({ ...group, new_elements: added.get(group.fingerprint) ?? 0 })),
+    groups: groups.map((cause) => ({ ...cause, new_elements: addedByCause.get(cause.fingerprint) ?? 0 })),
   };
 }
 
-function differenceOf(diff: ReportDiff): NonNullable<BaselineOutcome['difference']> {
-  const sum = (changes: readonly CauseChange[]): number => sumOf(changes, ({ elements }) => elements);
-  const counted = sumOf(diff.new, countedAsNew);
-  return {
-    new: counted,
-    onNewPages: sum(diff.new) - counted,
-    fixed: sum(diff.fixed),
-    unchanged: diff.unchanged,
-    notTested: sum(diff.not_tested),
-  };
-}
-
-const sumOf = <T>(changes: readonly T[], numberOf: (change: T) => number): number =>
+const elementsOf = ({ elements }: CauseChange): number => elements;
+const sumOf = (changes: readonly CauseChange[], numberOf: (change: CauseChange) => number): number =>
   changes.reduce((sum, change) => sum + numberOf(change), 0);
 
 /** What a report says about its baseline, as the outcome of the scan has it. Undefined without a baseline. */

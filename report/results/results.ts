@@ -6,7 +6,7 @@ import { baselineOutcomeOf, compareWithBaseline, type ChosenBaseline } from '../
 import type { ComparableReport } from '../diff/reduce.ts';
 import { countPages, countViolations, scanScore, sumCounts } from './score.ts';
 import { applyKnownIssues, knownMatcher, knownOutcomeOf } from '../causes/known.ts';
-import { groupFindings } from '../causes/root-causes.ts';
+import { rootCausesOf } from '../causes/root-causes.ts';
 import { type ReportPage, testedPages } from '../schema/page.ts';
 import type { Report, ReportBaseline, ReportKnownIssues } from '../schema/report.ts';
 import { partialSentence } from '../view/sentences.ts';
@@ -54,7 +54,7 @@ export function deriveResults(pages: ReportPage[], thresholds: Thresholds, judge
     tested.map((page) => page.rules),
     violations.total,
   );
-  const causes = groupFindings(pages, 'violations');
+  const causes = rootCausesOf(pages, 'violations');
   const issues = chosen !== undefined && chosen.issues.length + chosen.leftOut > 0 ? chosen : undefined;
   const known = issues && applyKnownIssues(issues, tested, causes, partial);
   const groups = known?.groups ?? causes;
@@ -66,30 +66,26 @@ export function deriveResults(pages: ReportPage[], thresholds: Thresholds, judge
       groups,
       issues && knownMatcher(issues.issues),
     );
-  const outcome: Outcome = {
-    score: value,
-    violations,
-    pages: countPages(pages),
-    ...(compared && { baseline: compared.outcome }),
-    ...(known && { known: known.outcome }),
+  const { total: attempted } = countPages(pages);
+  const score = {
+    value,
+    score_version: SCORE_VERSION,
+    pages_tested: tested.length,
+    pages_attempted: attempted,
+    pages_found: pages.length,
+    needs_review: sumCounts(tested.map((page) => countViolations(page.needs_review))).total,
   };
+  const sections = { ...(compared && { baseline: compared.baseline }), ...(known && { known_issues: known.section }) };
+  const outcome = outcomeOf({ score, counts: violations, ...sections });
   return {
     outcome,
     verdict: partial ? judgePartial(thresholds, outcome) : judge(thresholds, outcome),
-    score: {
-      value,
-      score_version: SCORE_VERSION,
-      pages_tested: tested.length,
-      pages_attempted: outcome.pages.total,
-      pages_found: pages.length,
-      needs_review: sumCounts(tested.map((page) => countViolations(page.needs_review))).total,
-    },
+    score,
+    ...sections,
     fingerprint_version: FINGERPRINT_VERSION,
-    ...(compared && { baseline: compared.baseline }),
-    ...(known && { known_issues: known.section }),
     groups: compared?.groups ?? groups,
-    review_groups: groupFindings(pages, 'needs_review'),
-    advice_groups: groupFindings(pages, 'advice'),
+    review_groups: rootCausesOf(pages, 'needs_review'),
+    advice_groups: rootCausesOf(pages, 'advice'),
   };
 }
 

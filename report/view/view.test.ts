@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
-import { groupFindings } from '../causes/root-causes.ts';
+import { rootCausesOf } from '../causes/root-causes.ts';
 import { toReportOptions } from '../../core/scan/submitted-options.ts';
 import { ruleResults } from '../results/rule-outcomes.ts';
 import { type ReportNode, type ReportPage, type ReportViolation, type TestedPage, testedPages } from '../schema/page.ts';
@@ -78,9 +78,9 @@ function report(pages: ReportPage[], over: Partial<Report['scan']> = {}): Report
     counts: sumCounts(tested.map((one) => countViolations(one.violations))),
     pages,
     fingerprint_version: 2,
-    groups: groupFindings(pages, 'violations'),
-    review_groups: groupFindings(pages, 'needs_review'),
-    advice_groups: groupFindings(pages, 'advice'),
+    groups: rootCausesOf(pages, 'violations'),
+    review_groups: rootCausesOf(pages, 'needs_review'),
+    advice_groups: rootCausesOf(pages, 'advice'),
     ...ruleResults(pages, [], { wcag_level: 'AA', wcag_version: '2.2', locale: 'en' }),
     pictures: [],
     addresses_left: 0,

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { samplePage, sampleNode, sampleViolation } from './samples.ts';
 import { NODES_MAX, capNodes, capPage, createFindingsBudget, findingsBytes, uncounted } from '../../report/results/cap-nodes.ts';
-import { groupFindings, rootCauseFingerprint } from '../../report/causes/root-causes.ts';
+import { rootCausesOf, rootCauseFingerprint } from '../../report/causes/root-causes.ts';
 import type { ReportViolation } from '../../report/schema/page.ts';
 
 /** A finding with one node for each letter; equal letters are one root cause. */
@@ -45,7 +45,7 @@ describe('capped nodes', () => {
         const capped = capNodes(whole, max);
         expect(capped.nodes.length).to.equal(Math.min(max, letters.length));
         expect(capped.nodes_total).to.equal(letters.length);
-        const groups = groupFindings([samplePage('https://x.example/', 'x', [capped])], 'violations');
+        const groups = rootCausesOf([samplePage('https://x.example/', 'x', [capped])], 'violations');
         for (const { fingerprint, elements } of groups) expect(elements).to.equal(letters.filter((l) => causeOf(l) === fingerprint).length);
         expect(groups.length).to.equal(Math.min(max, new Set(letters).size));
         const counted = groups.reduce((sum, { elements }) => sum + elements, 0);

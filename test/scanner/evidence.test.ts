@@ -5,7 +5,7 @@ import { OWN_RULES } from '../../report/schema/engines.ts';
 import { outcomesOn } from '../../report/results/rule-outcomes.ts';
 import { knownStandards } from '../../report/rules/rules.ts';
 import { axeTags } from '../../core/scan/options.ts';
-import { groupFindings } from '../../report/causes/root-causes.ts';
+import { rootCausesOf } from '../../report/causes/root-causes.ts';
 import { NODE_HTML_MAX, type ReportNode, type TestedPage } from '../../report/schema/page.ts';
 import { Report } from '../../report/schema/report.ts';
 import { Value } from 'typebox/value';
@@ -24,7 +24,7 @@ describe('evidence of findings', () => {
   const nodesOf = (page: TestedPage, rule: string): ReportNode[] =>
     page.violations.find((violation) => violation.rule === rule)?.nodes ?? [];
   const htmlOf = (page: TestedPage, rule: string): string[] => nodesOf(page, rule).map((node) => node.html);
-  const causesOf = (page: TestedPage, rule: string) => groupFindings([page], 'violations').filter((group) => group.rule === rule);
+  const causesOf = (page: TestedPage, rule: string) => rootCausesOf([page], 'violations').filter((group) => group.rule === rule);
 
   const utility = Array.from({ length: 40 }, (_, at) => `utility-class-${'abcdefghij'[at % 10]}-${at}`).join(' ');
   const button = (path: string): string =>

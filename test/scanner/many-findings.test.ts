@@ -1,7 +1,7 @@
 /** Pages with thousands of failing elements: all are counted, and the report stays small. */
 import { expect } from 'chai';
 import { NODES_MAX } from '../../report/results/cap-nodes.ts';
-import { groupFindings, rootCauseFingerprint } from '../../report/causes/root-causes.ts';
+import { rootCausesOf, rootCauseFingerprint } from '../../report/causes/root-causes.ts';
 import type { ReportViolation, TestedPage } from '../../report/schema/page.ts';
 import { countViolations } from '../../report/results/score.ts';
 import { nightly } from '../support/nightly.ts';
@@ -30,7 +30,7 @@ describe('a page with thousands of findings', () => {
     expect(images.nodes_beyond).to.deep.equal([
       { fingerprint: rootCauseFingerprint('image-alt', images.nodes[0]!), elements: FAULTS - NODES_MAX },
     ]);
-    expect(groupFindings([page], 'violations').map(({ elements }) => elements)).to.deep.equal([FAULTS - 1, 1]);
+    expect(rootCausesOf([page], 'violations').map(({ elements }) => elements)).to.deep.equal([FAULTS - 1, 1]);
     expect(page.caveats.filter(({ kind }) => kind === 'causes_left_out')).to.deep.equal([]);
     expect(JSON.stringify(page).length).to.be.lessThan(500_000);
   });

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { jpegSize, picturesMismatch, placePictures } from '../../report/results/pictures.ts';
-import { groupFindings } from '../../report/causes/root-causes.ts';
+import { rootCausesOf } from '../../report/causes/root-causes.ts';
 import { PICTURE_MAX_BYTES } from '../../report/schema/report.ts';
 import type { RootCause } from '../../report/schema/root-cause.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
@@ -32,7 +32,7 @@ describe('pictures', () => {
     return scan(`${site.origin}/`, { pictures: true }, { workers, pageBudgetMs: 20_000 }, { pictureLimits: limits });
   }
   const groupsOf = ({ pages }: ScanOutput, rule: string): RootCause[] =>
-    groupFindings(pages, 'violations').filter((group) => group.rule === rule);
+    rootCausesOf(pages, 'violations').filter((group) => group.rule === rule);
   const picturesOf = (result: ScanOutput, rule: string): (KeptPicture | undefined)[] =>
     groupsOf(result, rule).map(({ fingerprint }) => result.pictures.get(fingerprint));
 
@@ -76,7 +76,7 @@ describe('pictures', () => {
       expect(jpegSize(taken!.bytes)).to.deep.equal({ width: taken!.width, height: taken!.height });
       expect(await pixels(taken!, OUTLINE), rule).to.be.greaterThan(100);
     }
-    const report = { pages: result.pages, groups: groupFindings(result.pages, 'violations'), review_groups: [] };
+    const report = { pages: result.pages, groups: rootCausesOf(result.pages, 'violations'), review_groups: [] };
     const { places, pagePlaces, object } = placePictures(report, result, 1e6);
     expect(places).to.have.length(4);
     expect(pagePlaces.map(({ page_url }) => page_url)).to.deep.equal([first, second]);

@@ -1,7 +1,7 @@
 /** Where the elements of findings are on their page: in documents, frames and shadow roots. */
 import { expect } from 'chai';
 import { Compile } from 'typebox/compile';
-import { groupFindings } from '../../report/causes/root-causes.ts';
+import { rootCausesOf } from '../../report/causes/root-causes.ts';
 import { type Box, POSITION_MAX, TestedPage } from '../../report/schema/page.ts';
 import { openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
@@ -84,8 +84,8 @@ describe('the places of elements', () => {
     );
     expect(boxes(page)['#far']!.x).to.equal(-POSITION_MAX);
     const without = JSON.parse(JSON.stringify(page), (name, value: unknown) => (name === 'box' ? undefined : value)) as TestedPage;
-    expect(groupFindings([without], 'violations').map(({ fingerprint, elements }) => [fingerprint, elements])).to.deep.equal(
-      groupFindings([page], 'violations').map(({ fingerprint, elements }) => [fingerprint, elements]),
+    expect(rootCausesOf([without], 'violations').map(({ fingerprint, elements }) => [fingerprint, elements])).to.deep.equal(
+      rootCausesOf([page], 'violations').map(({ fingerprint, elements }) => [fingerprint, elements]),
     );
   });
 });
