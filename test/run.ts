@@ -60,8 +60,8 @@ async function work(): Promise<void> {
 await Promise.all(Array.from({ length: PROCESSES }, work));
 
 const rules = skipRules(process.env);
-process.stdout.write(closingLines(results, rules));
 const code = exitCodeOf(results, rules);
 if (NIGHTLY && code === 0 && values.only === undefined && values.since === undefined) recordNight('make test');
 console.log(lastNight());
+process.stdout.write(closingLines(results, rules));
 process.exit(code);

@@ -67,8 +67,8 @@ const tasks = Object.entries(PARTS)
 await runShared(tasks, PROCESSES);
 
 const rules = skipRules(process.env);
-process.stdout.write(closingLines(results, rules));
 const code = exitCodeOf(results, rules);
 if (NIGHTLY && code === 0 && values.only === undefined) recordNight('make test-cluster');
 console.log(lastNight());
+process.stdout.write(closingLines(results, rules));
 process.exit(code);

@@ -10,6 +10,8 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const MOCHA = join(ROOT, 'node_modules', 'mocha', 'bin', 'mocha.js');
 /** A test that runs this long without a line is named, so that a log shows what the run waits for. */
 const QUIET_MS = 15_000;
+/** Tests leave much garbage: with 16 MiB, V8's default, collecting it costs them a tenth more processor time. */
+const YOUNG_MIB = 64;
 
 /** The line that the runner prints for an event, or null if the event needs none. */
 export function lineOf(event: TestEvent): string | null {
@@ -39,7 +41,7 @@ export async function runSuite({ name, files, environment, print }: SuiteRun): P
   const started = performance.now();
   const seconds = (since: number): string => ((performance.now() - since) / 1000).toFixed(0);
   const options = ['--config', join(ROOT, '.mocharc.json'), '--reporter', join(import.meta.dirname, 'reporter.ts')];
-  const mocha = spawn(process.execPath, [MOCHA, ...options, ...files], {
+  const mocha = spawn(process.execPath, [`--max-semi-space-size=${YOUNG_MIB}`, MOCHA, ...options, ...files], {
     cwd: ROOT,
     env: { ...environment, FORCE_COLOR: '0' },
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
