@@ -7,8 +7,7 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/** Runs steps whose failure must not change the response. */
-/** Runs a step. A failure is logged with its consequence and not thrown. */
+/** Runs a step whose failure must not change the response. It is logged with its consequence and not thrown. */
 export async function bestEffort(consequence: string, logger: Logger, step: () => Promise<unknown>): Promise<void> {
   try {
     await step();

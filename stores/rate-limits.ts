@@ -8,8 +8,6 @@ import { dependencyIsDown, poolIsExhausted } from './availability.ts';
 import { retryRace } from './mongo-retry.ts';
 import { BoundedMap } from '../platform/concurrency/bounded-map.ts';
 
-/** Sliding-window limits: the rules, the decision, and the pure functions that derive one from the other. */
-
 export interface RateLimitRule {
   /** Name in `RateLimit-Policy`: `key`, `submissions`, `reports`, `key-creations`. */
   policy: string;

@@ -95,7 +95,7 @@ export function credentialCheck(checks: { keys: Check; sessions?: Check }): Cred
   };
 }
 
-/**
+/*
  * The event streams that are open on this replica: how many there may be, and when they must end. A stream belongs to a
  * credential: an API key or a dashboard session. It ends within seconds when its credential ends or its organisation is
  * blocked, and at once when the replica closes.

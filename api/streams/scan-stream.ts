@@ -164,7 +164,7 @@ function createTicker(ms: number, onTick: () => void) {
   };
 }
 
-/**
+/*
  * Follows scans for event streams. All streams of one scan share one follower: one subscription of the message bus, and one
  * loop that reads the row.
  */

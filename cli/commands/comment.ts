@@ -1,6 +1,5 @@
 /** `curbcut comment FILE|ID`: makes the comment on a pull request from a report, and writes it there. */
 import { annotationsOf, COMMENT_MIN_CHARACTERS, commentMarker, commentOf } from '../../report/comment/comment.ts';
-import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
 import { printableLines, UsageError } from '../errors.ts';
 import { dashboardLink } from '../links.ts';
 import { numberOf } from '../values.ts';
@@ -10,6 +9,11 @@ import { readSource, understood, type Source, type Waiting } from '../report-sou
 import { createBudget } from '../service/budget.ts';
 import { defineCommand } from './command.ts';
 import { COMMON_OPTIONS, waitNote, type CliContext } from './output.ts';
+
+/** GitHub refuses comments of more than 65,536 characters. */
+export const COMMENT_MAX_CHARACTERS = 60_000;
+/** How many root causes a comment describes. */
+export const COMMENT_CAUSES = 10;
 
 const OPTIONS = {
   github: { meaning: 'write it on the pull request of this job on GitHub: GITHUB_TOKEN, and what GitHub sets for a job' },

@@ -32,10 +32,8 @@ export function coverageOf({ scanned, failed }: Pick<PageProgress, 'scanned' | '
 
 /**
  * What a scan costs (decisions, "Scan results" and "Also over REST"): one credit per tested page of a scan that is done or was
- * canceled. A scan that failed, or that a test key submitted, costs nothing.
+ * canceled. A scan that failed, or that a test key submitted, costs nothing. @returns the pages to charge
  */
-
-/** Pages to charge for a scan that has ended. */
 export function pagesToCharge(
   { test = false }: { test?: boolean },
   phase: Phase,

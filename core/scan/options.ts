@@ -10,8 +10,6 @@ import { PREPARE_MAX, PrepareStep } from './steps.ts';
 import { URL_MAX_LENGTH } from './targets.ts';
 import { Thresholds } from './thresholds.ts';
 
-/** WCAG conformance targets: which axe-core rules each one runs, and which success criteria a rule covers. */
-
 export const WCAG_LEVELS = ['A', 'AA', 'AAA'] as const;
 export type WcagLevel = (typeof WCAG_LEVELS)[number];
 

@@ -118,8 +118,6 @@ export function planOf({ secretRef: _, ...plan }: SignInSpec): SignInPlan {
   return plan;
 }
 
-/** The Secrets that scans over HTTP may sign in with (`ALLOW_SCAN_SECRETS`). Manifests name any Secret of their namespace. */
-
 /** The sign-in of a submission. The Secret is one of the namespace of the API's scans. */
 export const SubmittedAuth = Type.Object(
   {
@@ -134,7 +132,10 @@ export const SubmittedAuth = Type.Object(
 );
 export type SubmittedAuth = Static<typeof SubmittedAuth>;
 
-/** One item of the list: a name, or the beginning of names with `*`, for all organisations or for the one before the slash. */
+/**
+ * One item of `ALLOW_SCAN_SECRETS`, which lists the Secrets that scans over HTTP may sign in with. It is a name, or the beginning of
+ * names with `*`, for all organisations or for the one before the slash. Manifests name any Secret of their namespace.
+ */
 const RULE = /^(?:(?<organisation>[a-z0-9-]+)\/)?(?<name>[a-z0-9][-a-z0-9.]*)(?<rest>\*)?$/;
 
 /** Whether an item has the form of a rule. `*` alone has not: it would allow the Secrets of other scans. */

@@ -1,4 +1,7 @@
-/** A report as one comment on a pull request: the verdict, the numbers, and the new violations with how to fix them. Pure. */
+/**
+ * A report as one comment on a pull request: the verdict, the numbers, and the new violations with how to fix them. What a page can
+ * choose is only ever in code spans and encoded addresses. Pure.
+ */
 import { coverageOf } from '../../core/scan/counts.ts';
 import { pathOnSite } from '../../core/scan/site.ts';
 import { shortCommit } from '../../core/scan/metadata.ts';
@@ -138,12 +141,36 @@ function pageOf(page: string, site: string): string {
   return path === null ? code(page, PAGE_MAX) : link(code(path, PAGE_MAX), page);
 }
 
+/** GitHub shows 10 errors of a step. */
+const ANNOTATIONS_MAX = 10;
+/** The longest text of an annotation, in characters. */
+const TEXT_MAX = 500;
+
+/** Annotations of a job on GitHub, which a step prints: a line for each root cause that the comment would describe, worst first. */
+export function annotationsOf(report: Report): string {
+  return causesOf(report)
+    .slice(0, ANNOTATIONS_MAX)
+    .map(({ rule, help, examples }) => {
+      const places = examples.slice(0, EXAMPLES).map((example) => `${example.page} ${elementPath(example)}`);
+      return `::error title=${property(`${rule}: ${help}`)}::${data(places.join('\n'))}\n`;
+    })
+    .join('');
+}
+
+/** Control characters could end the line and begin another command. */
+const cut = (text: string): string => text.toWellFormed().slice(0, TEXT_MAX).toWellFormed();
+const data = (text: string): string =>
+  cut(text)
+    .replaceAll('%', '%25')
+    .replaceAll('\r', '%0D')
+    .replaceAll('\n', '%0A')
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ');
+const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+
 /**
  * The root causes that a pull request is about: the new ones if the scan was compared with a baseline, else all. Known issues are
- * left out, as thresholds do. Pure.
+ * left out, as thresholds do. Worst first, with the elements that count.
  */
-
-/** Worst first, with the elements that count. */
 export const causesOf = ({ baseline, groups }: Report): CauseChange[] =>
   baseline === undefined || baseline.new === null ? groups.flatMap(asChange) : newCauses(baseline.new_causes);
 
@@ -158,8 +185,6 @@ function asChange({ example, page_urls: [page = ''], known_elements: known = 0, 
   const elements = cause.elements - known;
   return elements > 0 ? [{ ...cause, elements, in_both: false, on_new_pages: 0, examples: [{ ...example, page }] }] : [];
 }
-
-/** Markdown of comments on pull requests. What a page can choose is only ever in code spans and encoded addresses. Pure. */
 
 /** Control characters, line breaks and invisible ones, which could reverse or hide text. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
@@ -199,31 +224,3 @@ function link(label: string, address: string): string {
 
 /** A comment of HTML that identifies the comment of a site. It is the first line, and invisible. */
 export const markerOf = (name: string): string => `<!-- curbcut:${encodeURIComponent(name.toWellFormed()).replaceAll('-', '%2D')} -->`;
-
-/** Annotations of a job on GitHub: workflow commands, which a step prints. Pure. */
-
-/** GitHub shows 10 errors of a step. */
-const ANNOTATIONS_MAX = 10;
-/** In characters. */
-const TEXT_MAX = 500;
-
-/** A line for each root cause that the comment would describe, worst first. */
-export function annotationsOf(report: Report): string {
-  return causesOf(report)
-    .slice(0, ANNOTATIONS_MAX)
-    .map(({ rule, help, examples }) => {
-      const places = examples.slice(0, 3).map((example) => `${example.page} ${elementPath(example)}`);
-      return `::error title=${property(`${rule}: ${help}`)}::${data(places.join('\n'))}\n`;
-    })
-    .join('');
-}
-
-/** Control characters could end the line and begin another command. */
-const cut = (text: string): string => text.toWellFormed().slice(0, TEXT_MAX).toWellFormed();
-const data = (text: string): string =>
-  cut(text)
-    .replaceAll('%', '%25')
-    .replaceAll('\r', '%0D')
-    .replaceAll('\n', '%0A')
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ');
-const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');

@@ -118,11 +118,6 @@ const BY_RULE = new Map(Object.entries(SHARED).flatMap(([advice, rules]) => rule
 /** Returns the name of the texts for a rule. */
 export const adviceOf = (rule: string): string => BY_RULE.get(rule) ?? rule;
 
-/**
- * Which messages of axe-core are English. Its translations are incomplete: the Dutch one has 3 of 121 checks. Text in another
- * language than its document must be marked, so that screen readers pronounce it correctly (WCAG 3.1.2).
- */
-
 /** A generated file: the first words of each message. */
 export interface EnglishMessages {
   source: string;
@@ -134,18 +129,16 @@ export const ENGLISH_MIN = 12;
 
 let starts: readonly string[] | null = null;
 
-/** Whether a text is an English message of axe-core's checks. */
+/**
+ * Whether a text is an English message of axe-core's checks. Its translations are incomplete: the Dutch one has 3 of 121 checks. Text
+ * in another language than its document must be marked, so that screen readers pronounce it correctly (WCAG 3.1.2).
+ */
 export function isEnglishMessage(text: string): boolean {
   starts ??= (require('./english-messages.json') as EnglishMessages).starts;
   return starts.some((start) => text.startsWith(start));
 }
 
-/**
- * What a person should look at where the tests could not decide, in every language (`words/LOCALE/review.json`). There is a text
- * for each rule of axe-core that can be incomplete, and for each of ours. A language is loaded when it is first used.
- */
-
-/** The texts of a language, by rule. */
+/** `words/LOCALE/review.json`: a text for each rule of axe-core that can be incomplete, and for each of ours. */
 export interface ReviewTexts {
   /** For other rules: axe-core reports a rule as incomplete if one of its checks throws, and exports of pods may name any rule. */
   any: string;
@@ -157,8 +150,6 @@ export function reviewText(rule: string, locale: Locale): string {
   const { any, rules } = require(`../words/${locale}/review.json`) as ReviewTexts;
   return Object.hasOwn(rules, rule) ? rules[rule]! : any;
 }
-
-/** What axe-core says about an element, as paragraphs and lists. */
 
 /** One part of a failure summary: what to do, and its options. `lang` is set if a text is not in the language of the report. */
 export interface Advice {

@@ -41,10 +41,9 @@ export function engineOf(rule: string): Engine {
   return EXTENDED_RULES.has(rule) ? 'axe-core+curbcut' : 'axe-core';
 }
 
-/** Versions of what a report is computed with. Apart from the computation, so that a store can name them without loading it. */
-
 /**
- * Increase this if the fingerprints of unchanged elements change, and `SCORE_VERSION` with it.
+ * Here and not beside the computation, so that a store can name it without loading that. Increase this if the fingerprints of
+ * unchanged elements change, and `SCORE_VERSION` with it.
  * 2: computed from the element's whole HTML, its landmark and the colours of a contrast violation.
  */
 export const FINGERPRINT_VERSION = 2;

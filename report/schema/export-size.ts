@@ -49,8 +49,6 @@ export function isParseable(bytes: Uint8Array): boolean {
   return depth <= DEPTH_MAX && values <= Math.max(VALUES_MIN, bytes.byteLength / BYTES_PER_VALUE);
 }
 
-/** How much memory the parsing of an export needs. */
-
 const MIB = 1024 * 1024;
 
 /**

@@ -7,7 +7,7 @@ import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { annotationsOf, code, COMMENT_MIN_CHARACTERS, commentOf, type CommentOptions, markerOf } from '../../report/comment/comment.ts';
-import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
+import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../cli/commands/comment.ts';
 import type { Report, ReportBaseline } from '../../report/schema/report.ts';
 import type { CauseChange } from '../../report/schema/root-cause.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';

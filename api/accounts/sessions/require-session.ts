@@ -93,8 +93,6 @@ function returnAddress(request: FastifyRequest): string {
 
 export default fp(requireSession, { name: 'require-session', dependencies: ['sessions'] });
 
-/** Addresses to return to after sign-in. */
-
 const HOST = 'http://own.invalid';
 const HOME = '/dashboard';
 /** Addresses that only lead to a sign-in. */
