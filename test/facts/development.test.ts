@@ -46,6 +46,12 @@ describe('docs/contributing/architecture.md', () => {
     expect(missing).to.deep.equal([]);
   });
 
+  it('leads through a scan by at most 60 files', () => {
+    const [walk] = /^## Follow one scan$[^]*?(?=^## )/m.exec(read('docs/contributing/architecture.md'))!;
+    const files = new Set([...walk.matchAll(/`([\w/-]+\.ts)`/g)].map(([, path]) => path));
+    expect(files.size).to.be.within(20, 60);
+  });
+
   it('states which packages each may import, as its package.json does', () => {
     const packageOf = (path: string) => JSON.parse(read(`${path}/package.json`)) as { name: string; dependencies?: Record<string, string> };
     const topOf = new Map(workspaces.map((path) => [packageOf(path).name, path.split('/')[0]!]));
