@@ -4,8 +4,8 @@ import type { OptionTable } from '../cli/commands/command.ts';
 import { SCAN_OPTIONS } from '../cli/options.ts';
 import { snakeCase } from '../core/schemas.ts';
 import { HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, type OptionName } from '../core/scan/options.ts';
-import { Metadata } from '../core/scan/metadata-schema.ts';
-import { WELL_KNOWN_METADATA } from '../core/scan/metadata.ts';
+
+import { METADATA_MAX, METADATA_VALUE_MAX, WELL_KNOWN_METADATA } from '../core/scan/metadata.ts';
 import { PHASE_TABLE } from '../core/scan/phases.ts';
 import { THRESHOLDS, type ThresholdName } from '../core/scan/thresholds.ts';
 
@@ -92,14 +92,14 @@ ${table(['manifest', 'HTTP', 'command line', 'meaning', 'allowed', 'default'], o
 
 ## Metadata
 
-Pairs of key and value say which version of the site was scanned. They do not change the scan. Set them with the field \`metadata\` of
+Metadata says which version of the site was scanned, and does not change the scan. Set it with the field \`metadata\` of
 \`POST /v1/ci/scans\`, the option \`--metadata\` of the command line, and the annotations \`metadata.curbcut.dev/KEY\` of an
-AccessibilityScan. Results, lists, the JSON export, the PDF and the dashboard show them. The list of scans takes them as filters:
+AccessibilityScan. Results, reports and the dashboard show it. The list of scans takes it as filters:
 \`GET /v1/ci/scans?metadata.branch=main\`.
 
-${(Metadata as unknown as Schema).description}
+At most ${METADATA_MAX} pairs. Keys have the syntax of the keys of Kubernetes labels without a prefix. Values are printable text of at most ${METADATA_VALUE_MAX} characters.
 
-Any key is allowed. These are well known:
+Any key is allowed. Well known are:
 
 ${table(
   ['key', 'value'],

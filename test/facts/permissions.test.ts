@@ -6,11 +6,6 @@ import { KEY_SCOPES, PERMISSIONS, permissionsOf, ROLES, type KeyScope } from '..
 const TEXT = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'security.md'), 'utf8');
 
 describe('docs/security.md', () => {
-  it('names all scopes of keys', () => {
-    const [, named] = /A key has only the scopes that it was created with \(([^)]*)\)/.exec(TEXT)!;
-    expect(named).to.equal(KEY_SCOPES.map((scope) => `\`${scope}\``).join(', '));
-  });
-
   it('has the permissions of each role, and whether they are scopes', () => {
     const header = `| permission | ${ROLES.join(' | ')} | API key |\n|---|---|---|---|---|\n`;
     const rows = PERMISSIONS.map((permission) => {
