@@ -1,7 +1,7 @@
 /** `curbcut-admin mail …`: addresses that get no mails, because a mail server refused them. */
 import { isEmailAddress } from '../../core/email-address.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
-import { addressHash } from '../../stores/mail/suppressions.ts';
+import { addressHash } from '../../stores/outbox/suppressions.ts';
 import { command, CommandRefused, organisationsOf, record, type AdminContext, type Command } from './command.ts';
 
 function checkAddress(address: string): void {

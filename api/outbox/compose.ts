@@ -1,12 +1,12 @@
 /** Makes the message of a mail in the outbox: reads what it is about, renders it, and adds the headers. */
 import { createHash } from 'node:crypto';
 import { ACCOUNT_PATH, resultPath, unsubscribePath } from '../../core/web-paths.ts';
-import type { ClaimedMail, NewMail } from '../../stores/mail/outbox.ts';
-import type { Suppressions } from '../../stores/mail/suppressions.ts';
+import type { ClaimedMail, NewMail } from '../../stores/outbox/outbox.ts';
+import type { Suppressions } from '../../stores/outbox/suppressions.ts';
 import type { PublicScans } from '../../stores/scans/public-scans.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
-import type { Compose } from './mail-sender.ts';
+import type { Compose } from './mail-transport.ts';
 import {
   renderAccountNotice,
   renderInvitation,
@@ -16,7 +16,7 @@ import {
   type Rendered,
   type ResultMail,
 } from './mail-contents.ts';
-import type { Message } from './mail-transport.ts';
+import type { Message } from './smtp.ts';
 
 export interface ComposeDeps {
   publicScans: Pick<PublicScans, 'findByScan'>;

@@ -2,7 +2,7 @@
 import { CREDITS_PATH } from '../../core/web-paths.ts';
 import { bodyOf, type EventContent } from '../../core/webhooks/bodies.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
-import type { Deliveries } from '../../stores/webhooks/deliveries.ts';
+import type { Deliveries } from '../../stores/outbox/deliveries.ts';
 import type { CreditsWatcher, Webhooks } from '../../stores/webhooks/webhooks.ts';
 import type { PeriodicTask } from '../../platform/periodic.ts';
 import type { StoreMetrics } from '../../stores/process-metrics.ts';

@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { MAIL_LANES, type MailLane } from '../../stores/mail/outbox.ts';
-import { claimOrder, CONCURRENCY, CONNECTIONS, LOWEST_FIRST_EVERY, PER_DOMAIN, PER_ORGANISATION, type InFlight } from './mail-sender.ts';
+import { MAIL_PRIORITIES, type MailPriority } from '../../stores/outbox/outbox.ts';
+import { claimOrder, CONCURRENCY, CONNECTIONS, LOWEST_FIRST_EVERY, PER_DOMAIN, PER_ORGANISATION, type InFlight } from './mail-transport.ts';
 
-const mail = (lane: MailLane, domain: string, organisation?: string): InFlight => ({ lane, domain, organisation });
+const mail = (lane: MailPriority, domain: string, organisation?: string): InFlight => ({ lane, domain, organisation });
 const lanesOf = (inFlight: readonly InFlight[], claims = 0) => [...new Set(claimOrder(inFlight, claims).map(({ lane }) => lane))];
 
 describe('the order of mails', () => {
   it('is by lane, and each fourth claim begins with the lowest one', () => {
     expect([0, 1, 2, 3, 4].map((claims) => lanesOf([], claims)[0])).to.deep.equal(['account', 'account', 'account', 'public', 'account']);
-    expect(lanesOf([])).to.deep.equal(MAIL_LANES);
-    expect(lanesOf([], 3)).to.deep.equal(MAIL_LANES.toReversed());
+    expect(lanesOf([])).to.deep.equal(MAIL_PRIORITIES);
+    expect(lanesOf([], 3)).to.deep.equal(MAIL_PRIORITIES.toReversed());
   });
 
   it('leaves connections for the lanes above', () => {
@@ -19,7 +19,7 @@ describe('the order of mails', () => {
     const invitations = [5, 6].map((n) => mail('organisation', `${n}.example`, `${n}`));
     expect(lanesOf([...results, ...invitations])).to.deep.equal(['account']);
     expect(lanesOf([...results, ...invitations, mail('account', 'a.example')])).to.deep.equal([]);
-    expect(lanesOf(invitations)).to.deep.equal(MAIL_LANES);
+    expect(lanesOf(invitations)).to.deep.equal(MAIL_PRIORITIES);
   });
 
   it('passes over domains and organisations that have their share, and prefers organisations without a mail in delivery', () => {
@@ -38,7 +38,7 @@ describe('the order of mails', () => {
 
   describe('of any outbox', () => {
     const waiting = fc.record({
-      lane: fc.constantFrom(...MAIL_LANES),
+      lane: fc.constantFrom(...MAIL_PRIORITIES),
       domain: fc.constantFrom('a.example', 'b.example', 'c.example', 'd.example', 'e.example'),
       organisation: fc.constantFrom('acme', 'b', 'c'),
     });
@@ -71,7 +71,7 @@ describe('the order of mails', () => {
         inFlight.splice(ended, 1);
       }
     }
-    const inLanes = (mails: readonly { lane: MailLane; domain: string; organisation: string }[]): InFlight[] =>
+    const inLanes = (mails: readonly { lane: MailPriority; domain: string; organisation: string }[]): InFlight[] =>
       mails.map(({ lane, domain, organisation }) => mail(lane, domain, lane === 'organisation' ? organisation : undefined));
 
     it('delivers the mails of an organisation to other domains while two of its mails hang', () => {

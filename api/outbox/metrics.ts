@@ -1,7 +1,7 @@
 /** The metrics of mails and webhooks. Labels are bounded: kinds and outcomes, never addresses, organisations or endpoints. */
 import type { MetricFactory } from '../../stores/process-metrics.ts';
-import { MAIL_KINDS } from '../../stores/mail/outbox.ts';
-import { SUPPRESSIONS } from '../../stores/mail/suppressions.ts';
+import { MAIL_KINDS } from '../../stores/outbox/outbox.ts';
+import { SUPPRESSIONS } from '../../stores/outbox/suppressions.ts';
 import { POST_OUTCOMES } from './post.ts';
 
 /** `deferred`: tried again later. `unavailable`: the mail server accepted no mail, and the mail waits. */

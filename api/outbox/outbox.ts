@@ -14,12 +14,12 @@ import type { StoreMetrics } from '../../stores/process-metrics.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import { createCompose } from './compose.ts';
 import { createCreditsTask } from './credits-low.ts';
-import { createSenderTask } from './mail-sender.ts';
-import { createMailTransport } from './mail-transport.ts';
+import { createSenderTask } from './mail-transport.ts';
+import { openMailServer } from './smtp.ts';
 import type { OutboxMetrics } from './metrics.ts';
 import { createPost } from './post.ts';
 import { createResultMailTask } from './result-mails.ts';
-import { createWebhookSender } from './webhook-sender.ts';
+import { createWebhookSender } from './webhook-transport.ts';
 
 export interface OutboxSettings {
   /** The service's base address without a slash at its end. Null: it is not configured, and messages have no links. */
@@ -65,7 +65,7 @@ function tasksOf({ stores, reports, resolver, settings, metrics, logger, clock }
       createSenderTask({
         ...stores,
         compose: createCompose({ ...stores, reports, publicBaseUrl: publicBaseUrl! }),
-        openTransport: (connections) => createMailTransport({ ...mail, connections, proxy }),
+        openServer: (connections) => openMailServer({ ...mail, connections, proxy }),
         metrics,
         logger,
         clock,

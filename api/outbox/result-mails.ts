@@ -3,7 +3,7 @@
  * ours. A scan stays in the store's list until its mail is queued, so that no crash loses one.
  */
 import { failureKindOf, isTerminal } from '../../core/scan/phases.ts';
-import { resultMailId, type Outbox } from '../../stores/mail/outbox.ts';
+import { resultMailId, type Outbox } from '../../stores/outbox/outbox.ts';
 import { VISITOR_POLICIES, type PublicScan, type PublicScans } from '../../stores/scans/public-scans.ts';
 import type { CountedRequest, RateLimitLog, RateLimits } from '../../stores/rate-limits.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';

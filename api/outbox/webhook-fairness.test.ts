@@ -9,7 +9,7 @@ import {
   PER_ORGANISATION,
   PER_WEBHOOK,
   type InFlight,
-} from './webhook-sender.ts';
+} from './webhook-transport.ts';
 
 const at = (webhook: string, organisation = `o-${webhook}`): InFlight => ({ webhook, organisation });
 const many = (count: number, prefix = 'w') => Array.from({ length: count }, (_, index) => at(`${prefix}${index}`));

@@ -5,7 +5,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { wordsIn } from '../../report/words/words.ts';
 import { unsubscribePath } from '../../core/web-paths.ts';
-import type { Recipient } from '../../stores/mail/suppressions.ts';
+import type { Recipient } from '../../stores/outbox/suppressions.ts';
 import { button } from '../web/elements.ts';
 import { notice } from '../web/components.ts';
 import { html, type Html } from '../web/html.ts';

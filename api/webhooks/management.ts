@@ -5,7 +5,7 @@ import { judgeScanUrl, type Resolver } from '../../core/scan/targets.ts';
 import { bodyOf, testContent } from '../../core/webhooks/bodies.ts';
 import { aboutAddress, TEST_EVENT } from '../../core/webhooks/webhooks.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { Delivery } from '../../stores/webhooks/deliveries.ts';
+import type { Delivery } from '../../stores/outbox/deliveries.ts';
 import type { ChangedWebhook, Webhook, WebhookFields } from '../../stores/webhooks/webhooks.ts';
 import { recordChange, storesOf } from '../accounts/scoped-stores.ts';
 import type { Settings } from '../dependencies.ts';

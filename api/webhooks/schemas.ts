@@ -12,7 +12,7 @@ import {
   WEBHOOK_FORMATS,
   WEBHOOK_NAME_MAX,
 } from '../../core/webhooks/webhooks.ts';
-import type { Delivery } from '../../stores/webhooks/deliveries.ts';
+import type { Delivery } from '../../stores/outbox/deliveries.ts';
 import type { Webhook } from '../../stores/webhooks/webhooks.ts';
 import { reference } from '../http/responses.ts';
 

@@ -5,8 +5,8 @@ import { ATTEMPTS_MAX } from '../../api/outbox/delivery-loop.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { resultPath } from '../../core/web-paths.ts';
-import { ADDRESS_KEPT_DAYS, ENTRY_KEPT_DAYS } from '../../stores/mail/outbox.ts';
-import { BOUNCE_STOPS, LINK_KEPT_DAYS } from '../../stores/mail/suppressions.ts';
+import { ADDRESS_KEPT_DAYS, ENTRY_KEPT_DAYS } from '../../stores/outbox/outbox.ts';
+import { BOUNCE_STOPS, LINK_KEPT_DAYS } from '../../stores/outbox/suppressions.ts';
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'public-scans.md'), 'utf8').replace(/\s+/g, ' ');
 const [DAY_MS, MINUTE_MS] = [86_400_000, 60_000];

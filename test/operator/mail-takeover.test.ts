@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
 import { ANONYMOUS } from '../../core/organisation.ts';
-import { resultMailId } from '../../stores/mail/outbox.ts';
+import { resultMailId } from '../../stores/outbox/outbox.ts';
 import { openContext, until, type OperatorContext, type Scan } from './context.ts';
 
 describe('operator: the mail about a public scan', () => {

@@ -8,10 +8,10 @@ import { createMetrics } from '../../api/metrics.ts';
 import { createCompose, messageIdOf } from '../../api/outbox/compose.ts';
 import { createResultMailTask, type ResultMailDeps } from '../../api/outbox/result-mails.ts';
 import { RECORD } from '../../api/outbox/delivery-loop.ts';
-import { CLAIM_LEASE_MS, createSenderTask, type SenderDeps } from '../../api/outbox/mail-sender.ts';
-import { createMailTransport, TRANSPORT_LIMITS, type TransportLimits } from '../../api/outbox/mail-transport.ts';
+import { CLAIM_LEASE_MS, createSenderTask, type SenderDeps } from '../../api/outbox/mail-transport.ts';
+import { openMailServer, SMTP_LIMITS, type SmtpLimits } from '../../api/outbox/smtp.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
-import { resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
+import { resultMailId, type NewMail } from '../../stores/outbox/outbox.ts';
 import type { CountedRequest } from '../../stores/rate-limits.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
@@ -21,7 +21,7 @@ import { createFakeLogger } from '../support/fake-logger.ts';
 import { scanRow } from '../support/scan-rows.ts';
 
 const BASE = 'https://curbcut.example.com';
-const LIMITS: TransportLimits = { connectMs: 2_000, greetingMs: 2_000, socketMs: 700, deliveryMs: 5_000 };
+const LIMITS: SmtpLimits = { connectMs: 2_000, greetingMs: 2_000, socketMs: 700, deliveryMs: 5_000 };
 const refusal = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code });
 
 describe('mails of the outbox', () => {
@@ -75,8 +75,7 @@ describe('mails of the outbox', () => {
     const task = createSenderTask({
       ...stores,
       compose,
-      openTransport: (connections) =>
-        createMailTransport({ smtpUrl, from: 'Curbcut <no-reply@curbcut.example.com>', connections, limits: LIMITS }),
+      openServer: (connections) => openMailServer({ smtpUrl, from: 'Curbcut <no-reply@curbcut.example.com>', connections, limits: LIMITS }),
       metrics,
       logger,
       clock,
@@ -329,9 +328,9 @@ describe('mails of the outbox', () => {
         message: { messageId: `<${mail.id}>`, date: new Date(), to: mail.to, subject: 's', text: 't', html: '', headers: {} },
       });
       const limits = { ...LIMITS, socketMs: 60_000, deliveryMs: 60_000 };
-      const openTransport = (connections: number) =>
-        createMailTransport({ smtpUrl: server.url, from: 'no-reply@curbcut.example.com', connections, limits });
-      startSender(server.url, { compose: message, openTransport });
+      const openServer = (connections: number) =>
+        openMailServer({ smtpUrl: server.url, from: 'no-reply@curbcut.example.com', connections, limits });
+      startSender(server.url, { compose: message, openServer });
       await until('servers hang', async () => (await database.db.collection('outbox').countDocuments({ holder: { $exists: true } })) === 5);
       const passwords = Array.from({ length: 12 }, (_, n) => reset(`person${n}@company.example`));
       for (const mail of passwords) await stores.outbox.enqueue(mail);
@@ -444,9 +443,8 @@ describe('mails of the outbox', () => {
       const mail = reset('ada@example.com');
       await stores.outbox.enqueue(mail);
       const limits = { ...LIMITS, greetingMs: 200 };
-      const openTransport = () =>
-        createMailTransport({ smtpUrl: `smtp://127.0.0.1:${port}`, from: 'a@example.com', connections: 1, limits });
-      const sender = startSender('', { openTransport });
+      const openServer = () => openMailServer({ smtpUrl: `smtp://127.0.0.1:${port}`, from: 'a@example.com', connections: 1, limits });
+      const sender = startSender('', { openServer });
       await until('sending was paused', () => sender.lines.some(({ message }) => message.includes('sending paused')));
       expect(await stores.outbox.find(mail.id)).to.include({ state: 'waiting' });
     });
@@ -461,7 +459,7 @@ describe('mails of the outbox', () => {
       onAuth: ({ password }, _, done) => done(password === accepted ? null : refusal(535, '5.7.8 Wrong'), { user: 'curbcut' }),
     });
     let password = accepted;
-    const transport = createMailTransport({
+    const transport = openMailServer({
       smtpUrl: () => server.url.replace('//', `//curbcut:${password}@`),
       from: 'no-reply@curbcut.example.com',
       connections: 1,
@@ -494,10 +492,10 @@ describe('mails of the outbox', () => {
       await Promise.all(mails.map((mail) => stores.outbox.enqueue(mail)));
       const other = openStores(database.another());
       // Generous limits: on a busy machine a delivery that runs into one is repeated, which is not what this test is about.
-      const openTransport = (connections: number) =>
-        createMailTransport({ smtpUrl: server.url, from: 'no-reply@curbcut.example.com', connections, limits: TRANSPORT_LIMITS });
-      startSender(server.url, { openTransport });
-      startSender(server.url, { openTransport, outbox: other.outbox, suppressions: other.suppressions });
+      const openServer = (connections: number) =>
+        openMailServer({ smtpUrl: server.url, from: 'no-reply@curbcut.example.com', connections, limits: SMTP_LIMITS });
+      startSender(server.url, { openServer });
+      startSender(server.url, { openServer, outbox: other.outbox, suppressions: other.suppressions });
       for (const mail of mails) await ended(mail);
       expect(server.received.map(({ to }) => to)).to.have.members(mails.map(({ to }) => to));
       expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).to.equal(100);
@@ -601,7 +599,7 @@ describe('mails of the outbox', () => {
   });
 
   it('have a lease that is longer than the longest delivery', () => {
-    const { connectMs, greetingMs, deliveryMs } = TRANSPORT_LIMITS;
+    const { connectMs, greetingMs, deliveryMs } = SMTP_LIMITS;
     expect(CLAIM_LEASE_MS).to.be.above(deliveryMs + 2 * (connectMs + greetingMs) + RECORD.attempts * RECORD.pauseMs);
   });
 });

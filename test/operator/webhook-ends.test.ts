@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { createMetrics } from '../../api/metrics.ts';
 import { createPost, RESPONSE_MAX } from '../../api/outbox/post.ts';
-import { createWebhookSender } from '../../api/outbox/webhook-sender.ts';
+import { createWebhookSender } from '../../api/outbox/webhook-transport.ts';
 import { announceTask } from '../../operator/webhooks/announce.ts';
 import type { Resolution } from '../../core/scan/targets.ts';
 import { RETRIED_FOR_MS, STOPPED_AFTER_MS } from '../../core/webhooks/webhooks.ts';

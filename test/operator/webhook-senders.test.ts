@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { openStores, type AllStores } from '../../stores/stores.ts';
-import type { Delivery } from '../../stores/webhooks/deliveries.ts';
+import type { Delivery } from '../../stores/outbox/deliveries.ts';
 import { useDatabase } from '../stores/database.ts';
 import { nightly } from '../support/nightly.ts';
 import { createRandom } from '../support/random.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { domainOf } from '../../core/email-address.ts';
-import { ADDRESS_KEPT_DAYS, createOutbox, ENTRY_KEPT_DAYS, resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
-import { BOUNCE_STOPS, createSuppressions, LINK_KEPT_DAYS } from '../../stores/mail/suppressions.ts';
+import { ADDRESS_KEPT_DAYS, createOutbox, ENTRY_KEPT_DAYS, resultMailId, type NewMail } from '../../stores/outbox/outbox.ts';
+import { BOUNCE_STOPS, createSuppressions, LINK_KEPT_DAYS } from '../../stores/outbox/suppressions.ts';
 import { useDatabase } from './database.ts';
 
 const START = new Date('2026-11-01T12:00:00Z');

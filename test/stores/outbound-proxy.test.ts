@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { startObjects } from '../../local/objects/objects.ts';
 import { startMail } from '../../local/mail/mail.ts';
 import type { CaughtMail } from '../../local/mail/mailbox.ts';
-import { createMailTransport } from '../../api/outbox/mail-transport.ts';
+import { openMailServer } from '../../api/outbox/smtp.ts';
 import { createPost } from '../../api/outbox/post.ts';
 import { mistakesIn, Type } from '../../platform/configuration.ts';
 import { applyOutboundSettings, noProxyMistakes, outboundProxyOf, proxyFor, useProxy } from '../../platform/outbound-proxy.ts';
@@ -48,7 +48,7 @@ describe('connections through an outbound proxy', () => {
     const mail = await startMail();
     closing.push(() => mail.close());
     const smtpUrl = `smtp://mail.example:${portOf(mail.smtpUrl)}`;
-    const transport = createMailTransport({ smtpUrl, from: 'a@example.com', connections: 1, proxy: outboundProxyOf(live) });
+    const transport = openMailServer({ smtpUrl, from: 'a@example.com', connections: 1, proxy: outboundProxyOf(live) });
     closing.push(() => transport.close());
     const send = () => transport.send({ messageId: '<1@x>', date: new Date(), to: 'ada@example.com', subject: 's', text: 't', html: '', headers: {} }); // prettier-ignore
     expect(await send()).to.deep.equal({ ok: true });
@@ -168,7 +168,7 @@ describe('the credentials of a proxy and a mail server', () => {
 
   it('let a delivery fail and not throw, whatever they are', async () => {
     let smtpUrl = 'smtp://127.0.0.1:1';
-    const transport = createMailTransport({ smtpUrl: () => smtpUrl, from: 'a@example.com', connections: 1 });
+    const transport = openMailServer({ smtpUrl: () => smtpUrl, from: 'a@example.com', connections: 1 });
     smtpUrl = 'smtp://user:hu#sh@127.0.0.1:1';
     const delivery = await transport.send({ messageId: '<1@x>', date: new Date(), to: 'ada@example.com', subject: 's', text: 't', html: '', headers: {} }); // prettier-ignore
     transport.close();

@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
 import { startDocuments } from '../../local/documents/documents.ts';
 import { startObjects } from '../../local/objects/objects.ts';
-import { createMailTransport } from '../../api/outbox/mail-transport.ts';
+import { openMailServer } from '../../api/outbox/smtp.ts';
 import { createPost } from '../../api/outbox/post.ts';
 import { createIdentityProvider } from '../../api/accounts/sessions/identity-provider.ts';
 import { authorityHint, bundleMistakes, trustAuthorities } from '../../platform/authorities.ts';
@@ -110,7 +110,7 @@ describe('servers of a private authority', () => {
     closing.push(() => new Promise<void>((resolve) => server.close(() => resolve())));
     const { port } = server.server.address() as { port: number };
     const send = async () => {
-      const transport = createMailTransport({ smtpUrl: `smtps://127.0.0.1:${port}`, from: 'a@example.com', connections: 1 });
+      const transport = openMailServer({ smtpUrl: `smtps://127.0.0.1:${port}`, from: 'a@example.com', connections: 1 });
       const sent = await transport.send({ messageId: '<1@x>', date: new Date(), to: 'ada@example.com', subject: 's', text: 't', html: '', headers: {} }); // prettier-ignore
       transport.close();
       return sent;

@@ -4,7 +4,7 @@
  */
 import { createOutboxMetrics } from '../../api/outbox/metrics.ts';
 import { createPost } from '../../api/outbox/post.ts';
-import { createWebhookSender } from '../../api/outbox/webhook-sender.ts';
+import { createWebhookSender } from '../../api/outbox/webhook-transport.ts';
 import { sleep, systemClock } from '../../platform/clock.ts';
 import { createResolver } from '../../platform/resolver.ts';
 import { connectMongo } from '../../stores/mongo.ts';

@@ -3,7 +3,7 @@ import { createTransport } from 'nodemailer';
 import { WORDS } from '../../report/words/words.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { startMail } from '../../local/mail/mail.ts';
-import { createSuppressions, type Suppressions } from '../../stores/mail/suppressions.ts';
+import { createSuppressions, type Suppressions } from '../../stores/outbox/suppressions.ts';
 import { down } from '../api/replica.ts';
 import { SAMPLES } from '../support/mail-samples.ts';
 import { expectAccessible } from './accessible.ts';

@@ -23,7 +23,7 @@ import {
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import type { ActorNames } from '../names.ts';
 import { csrfField, titledPage } from '../forms.ts';
-import type { Delivery, DeliveryAttempt } from '../../../stores/webhooks/deliveries.ts';
+import type { Delivery, DeliveryAttempt } from '../../../stores/outbox/deliveries.ts';
 
 const DISABLED: Readonly<Record<DisabledReason, string>> = { requested: 'Disabled', gone: 'Stopped: 410', failing: 'Stopped: failing' };
 

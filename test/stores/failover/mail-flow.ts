@@ -2,13 +2,13 @@
 import { createRateLimits } from '../../../stores/rate-limits.ts';
 import { createResultMailTask } from '../../../api/outbox/result-mails.ts';
 import { createOutboxMetrics } from '../../../api/outbox/metrics.ts';
-import { CLAIM_LEASE_MS, createSenderTask } from '../../../api/outbox/mail-sender.ts';
-import type { Message } from '../../../api/outbox/mail-transport.ts';
+import { CLAIM_LEASE_MS, createSenderTask } from '../../../api/outbox/mail-transport.ts';
+import type { Message } from '../../../api/outbox/smtp.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { dependencyIsDown } from '../../../stores/availability.ts';
 import { createMetricFactory } from '../../../stores/process-metrics.ts';
-import { createOutbox, resultMailId, type Outbox } from '../../../stores/mail/outbox.ts';
-import { createSuppressions } from '../../../stores/mail/suppressions.ts';
+import { createOutbox, resultMailId, type Outbox } from '../../../stores/outbox/outbox.ts';
+import { createSuppressions } from '../../../stores/outbox/suppressions.ts';
 import { createPublicScans } from '../../../stores/scans/public-scans.ts';
 import { createScans } from '../../../stores/scans/scans.ts';
 import { scanRow } from '../../support/scan-rows.ts';
@@ -68,7 +68,7 @@ export const mail: FlowOf = (db, healthy) => {
       outbox,
       suppressions: createSuppressions(db, { now }),
       compose: async (claim) => ({ ok: true, message: { to: claim.mail.to } as Message }),
-      openTransport: () => ({ send: async ({ to }) => (sent.push(to), { ok: true }), close: () => undefined }),
+      openServer: () => ({ send: async ({ to }) => (sent.push(to), { ok: true }), close: () => undefined }),
       metrics: METRICS,
       logger: silentLogger,
       clock,

@@ -7,7 +7,7 @@ import type { Db } from 'mongodb';
 import type { Locale } from '../../core/scan/locales.ts';
 import { isToken, newToken } from '../accounts/one-time-links.ts';
 import { retryRace } from '../mongo-retry.ts';
-import type { MailLane } from './outbox.ts';
+import type { MailPriority } from './outbox.ts';
 
 /** `bounced`: the mail server refused the address for good. `unsubscribed`: its owner wants no results of public scans. */
 export const SUPPRESSIONS = ['bounced', 'unsubscribed'] as const;
@@ -71,15 +71,15 @@ export function createSuppressions(db: Db, { now = () => new Date() }: { now?: (
 
   return {
     /**
-     * Returns why no mail of the lane is sent to the address, or null. If both apply, it bounced. A bounce stops results for
+     * Returns why no mail of the priority is sent to the address, or null. If both apply, it bounced. A bounce stops results for
      * days and other mails for minutes (`BOUNCE_STOPS`), because users cannot sign in without them. Only results can be
      * unsubscribed.
      */
-    async find(address: string, lane: MailLane): Promise<Suppression | null> {
+    async find(address: string, priority: MailPriority): Promise<Suppression | null> {
       const found = await addresses.findOne({ _id: addressHash(address) });
-      const until = lane === 'public' ? found?.bouncedUntil : found?.othersFrom;
+      const until = priority === 'public' ? found?.bouncedUntil : found?.othersFrom;
       if (until !== undefined && until > now()) return { reason: 'bounced', until };
-      return lane === 'public' && found?.unsubscribedAt !== undefined ? { reason: 'unsubscribed', until: null } : null;
+      return priority === 'public' && found?.unsubscribedAt !== undefined ? { reason: 'unsubscribed', until: null } : null;
     },
 
     /** Records that the address bounced. */

@@ -8,7 +8,7 @@ import { hostOf } from '../../core/webhooks/webhooks.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { AllStores } from '../../stores/stores.ts';
-import type { ClaimedDelivery, DeliveryFilter } from '../../stores/webhooks/deliveries.ts';
+import type { ClaimedDelivery, DeliveryFilter } from '../../stores/outbox/deliveries.ts';
 import { isStopped, type SendableWebhook } from '../../stores/webhooks/webhooks.ts';
 import type { PeriodicTask } from '../../platform/periodic.ts';
 import { atLeast, isLate, nextAttempt, persistently, POLL_MS, runDeliveries } from './delivery-loop.ts';

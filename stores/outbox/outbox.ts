@@ -35,16 +35,16 @@ export const MAIL_KINDS = [
  * Which mails are sent first. `account` mails let users sign in, or warn them. `organisation` mails are sent on behalf of an
  * organisation, which has a share of the deliveries. `public` mails are the results of public scans.
  */
-export const MAIL_LANES = ['account', 'organisation', 'public'] as const;
-export type MailLane = (typeof MAIL_LANES)[number];
-export const LANE_OF: Readonly<Record<MailKind, MailLane>> = {
+export const MAIL_PRIORITIES = ['account', 'organisation', 'public'] as const;
+export type MailPriority = (typeof MAIL_PRIORITIES)[number];
+export const LANE_OF: Readonly<Record<MailKind, MailPriority>> = {
   password_reset: 'account',
   account_notice: 'account',
   invitation: 'organisation',
   webhook_stopped: 'organisation',
   scan_result: 'public',
 };
-const kindsOf = (lane: MailLane): MailKind[] => MAIL_KINDS.filter((kind) => LANE_OF[kind] === lane);
+const kindsOf = (lane: MailPriority): MailKind[] => MAIL_KINDS.filter((kind) => LANE_OF[kind] === lane);
 
 /** A mail of any kind, with the data of its kind. */
 export type NewMail = {
@@ -99,7 +99,7 @@ export interface MailEntry {
 
 /** Which mails to claim. Default: any. */
 export interface MailFilter {
-  lane?: MailLane;
+  lane?: MailPriority;
   /** Recipients' domains to pass over. */
   exceptDomains?: readonly string[];
   /** Organisations to pass over. */

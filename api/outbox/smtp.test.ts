@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ATTEMPTS_MAX, pauseDelay, retryDelay } from './delivery-loop.ts';
-import { failureOf, reasonOf, type Failure, type SmtpError } from './mail-transport.ts';
+import { failureOf, reasonOf, type Failure, type SmtpError } from './smtp.ts';
 
 const rcpt = (response: string): SmtpError => ({
   code: 'EENVELOPE',
