@@ -268,9 +268,12 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['comparisons', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['comparisons', { scans: 1 }, {}],
   ['idempotency', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
-  // For the next due mail, of all and of a lane: of many mails, few wait.
-  ['outbox', { state: 1, dueAt: 1 }, {}],
-  ['outbox', { state: 1, kind: 1, dueAt: 1 }, {}],
+  // For what is due next. What is passed over is in the index, because many deliveries of one webhook may be due.
+  ['outbox', { state: 1, priority: 1, dueAt: 1, fairnessKey: 1, organisation: 1 }, {}],
+  // For the list of a webhook.
+  ['outbox', { fairnessKey: 1, createdAt: -1, _id: -1 }, {}],
+  // For deliveries that wait: of a webhook, and of a scan before another one.
+  ['outbox', { fairnessKey: 1, state: 1, scan: 1, order: 1 }, {}],
   // Sparse, because only mails that ended and still have an address have the field.
   ['outbox', { addressUntil: 1 }, { sparse: true }],
   ['outbox', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
@@ -281,13 +284,6 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['webhooks', { slot: 1 }, { unique: true, sparse: true }],
   ['webhooks', { organisation: 1, createdAt: 1, _id: 1 }, {}],
   ['webhooks', { events: 1 }, {}],
-  // For the next due delivery. The endpoints that are passed over are in the index, because many of their deliveries may be due.
-  ['webhook_deliveries', { state: 1, dueAt: 1, webhook: 1, organisation: 1 }, {}],
-  // For the list of an endpoint.
-  ['webhook_deliveries', { webhook: 1, createdAt: -1, _id: -1 }, {}],
-  // For those that wait: of an endpoint, and of a scan before another one.
-  ['webhook_deliveries', { webhook: 1, state: 1, scan: 1, order: 1 }, {}],
-  ['webhook_deliveries', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['webhook_events', { done: 1, at: 1 }, {}],
   ['webhook_events', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['public_scans', { scanId: 1 }, { unique: true }],

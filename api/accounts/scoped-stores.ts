@@ -9,7 +9,7 @@ import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
 import type { ScanRow } from '../../stores/scans/scan-row.ts';
 import type { DashboardScheduleRef } from '../../stores/schedules/dashboard-schedules.ts';
-import type { NewDelivery } from '../../stores/outbox/deliveries.ts';
+import type { NewDelivery } from '../../stores/outbox/entries.ts';
 import type { WebhookFields } from '../../stores/webhooks/webhooks.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { callerOf } from '../http/plugins/auth.ts';

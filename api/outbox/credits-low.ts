@@ -1,42 +1,30 @@
 /** Sends `credits.low` to webhooks when the balance of their organisation becomes low: once until it has been high enough again. */
 import { CREDITS_PATH } from '../../core/web-paths.ts';
 import { bodyOf, type EventContent } from '../../core/webhooks/bodies.ts';
-import type { Credits } from '../../stores/credits/credits.ts';
-import type { Deliveries } from '../../stores/outbox/deliveries.ts';
-import type { CreditsWatcher, Webhooks } from '../../stores/webhooks/webhooks.ts';
-import type { PeriodicTask } from '../../platform/periodic.ts';
 import type { StoreMetrics } from '../../stores/process-metrics.ts';
+import type { AllStores } from '../../stores/stores.ts';
+import type { CreditsWatcher } from '../../stores/webhooks/webhooks.ts';
 
-export interface CreditsTaskDeps {
-  webhooks: Pick<Webhooks, 'creditsWatchers' | 'setLow'>;
-  credits: Pick<Credits, 'accounts'>;
-  deliveries: Pick<Deliveries, 'enqueue'>;
+export interface CreditsLowContext {
+  stores: Pick<AllStores, 'webhooks' | 'credits' | 'deliveries'>;
   metrics: Pick<StoreMetrics, 'webhookEvent'>;
   publicBaseUrl: string | null;
   now: () => Date;
-  everyMs?: number;
 }
-
-const EVERY_MS = 30_000;
 
 /** It reads the accounts of all organisations in one command. */
-export function createCreditsTask(deps: CreditsTaskDeps): PeriodicTask {
-  return {
-    name: 'webhooks about credits',
-    everyMs: deps.everyMs ?? EVERY_MS,
-    async run(signal) {
-      const watchers = await deps.webhooks.creditsWatchers();
-      const accounts = await deps.credits.accounts([...new Set(watchers.map(({ organisation }) => organisation))]);
-      for (const watcher of watchers) {
-        signal.throwIfAborted();
-        await check(deps, watcher, accounts.get(watcher.organisation)?.balance ?? 0);
-      }
-    },
-  };
+export async function sayCreditsLow(context: CreditsLowContext, signal: AbortSignal): Promise<void> {
+  const watchers = await context.stores.webhooks.creditsWatchers();
+  const accounts = await context.stores.credits.accounts([...new Set(watchers.map(({ organisation }) => organisation))]);
+  for (const watcher of watchers) {
+    signal.throwIfAborted();
+    await check(context, watcher, accounts.get(watcher.organisation)?.balance ?? 0);
+  }
 }
 
-async function check(deps: CreditsTaskDeps, watcher: CreditsWatcher, balance: number): Promise<void> {
-  const { webhooks, deliveries, metrics, publicBaseUrl, now } = deps;
+async function check(context: CreditsLowContext, watcher: CreditsWatcher, balance: number): Promise<void> {
+  const { metrics, publicBaseUrl, now } = context;
+  const { webhooks, deliveries } = context.stores;
   const { id, organisation, creditsBelow: below, format, low, crossings, createdAt } = watcher;
   const isLow = balance < below;
   if (isLow === low) return;

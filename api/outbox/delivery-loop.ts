@@ -1,20 +1,49 @@
-/** What the senders of mails and webhooks share: the loop that starts each delivery that may start, and when one is tried again. */
+/**
+ * The loop that sends what is in the outbox, over one transport: it claims entries with a lease, starts each that may start, and records
+ * what became of it. If this process dies, an entry is tried again when its lease has ended.
+ */
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { retry } from '../../platform/concurrency/retry.ts';
-import { RETRIED_FOR_MS } from '../../core/webhooks/webhooks.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { AttemptEnd, EntryState, OutboxEntry, QueuedFields } from '../../stores/outbox/entries.ts';
+import type { Claim, ClaimFilter } from '../../stores/outbox/outbox.ts';
+import type { AllStores } from '../../stores/stores.ts';
+import type { OutboxMetrics } from './metrics.ts';
 
-export interface DeliveryLoop<A> {
-  /**
-   * Claims and starts a delivery that may start now.
-   * @returns what it is about, for later calls, and when it is over, which never rejects; null if none may start
-   */
-  start(inFlight: readonly A[]): Promise<{ about: A; done: Promise<void> } | null>;
-  oldestDue(): Promise<Date | null>;
-  /** How long ago the oldest waiting delivery became due, in seconds; 0 if there is none. */
-  onOldestDue(seconds: number): void;
+/** What the loop and its transports use. */
+export interface DeliveryContext {
+  stores: AllStores;
+  metrics: OutboxMetrics;
+  logger: Logger;
   clock: Clock;
-  /** The pause between two looks at the queue, in milliseconds. Default 1,000. */
+  random?: () => number;
+  /** The pause between two looks at the outbox, in milliseconds. Default 1,000. */
   pollMs?: number;
+}
+
+/** An entry under way, as fairness sees it. */
+export type InFlight = Pick<QueuedFields, 'priority' | 'fairnessKey' | 'organisation'>;
+
+/** What became of an entry. `withdrawn`: it ended without an attempt. `released`: it waits as if it had not been claimed. */
+export type Answer = { afterwards?: Afterwards } & (
+  | { is: 'ended'; state: EntryState; attempt: Partial<AttemptEnd> }
+  | { is: 'withdrawn'; state: EntryState }
+  | { is: 'retry'; at: Date; attempt: Partial<AttemptEnd> }
+  | { is: 'released' }
+);
+/** What follows once it is recorded. */
+type Afterwards = () => Promise<unknown>;
+
+export interface Transport<E extends OutboxEntry> {
+  priorities: readonly E['priority'][];
+  /** Longer than any attempt and all attempts to record it, so that another replica repeats none that is under way. */
+  leaseMs: number;
+  /** Returns which entries to look for, the first ones first. @param claims entries claimed so far */
+  claimOrder(inFlight: readonly InFlight[], claims: number): ClaimFilter[];
+  /** Sends an entry once. If it rejects, the entry is tried again when its lease ends. */
+  send(entry: E): Promise<Answer>;
+  /** How long ago the oldest waiting entry became due, in seconds; 0 if there is none. */
+  oldestDue: { set(seconds: number): void };
 }
 
 export const POLL_MS = 1_000;
@@ -22,18 +51,28 @@ const GAUGE_EVERY_MS = 10_000;
 /** How long a stopping replica waits for deliveries. Their leases end by themselves. */
 const DRAIN_MS = 15_000;
 
-/** Runs until the signal aborts, and then until deliveries have ended, for a bounded time. @throws if the queue cannot be read */
-export async function runDeliveries<A>(signal: AbortSignal, loop: DeliveryLoop<A>): Promise<void> {
-  const { clock, pollMs = POLL_MS } = loop;
-  const inFlight = new Map<Promise<void>, A>();
+/** Runs until the signal aborts, and then until deliveries have ended, for a bounded time. @throws if the outbox cannot be read */
+export async function deliver<E extends OutboxEntry>(
+  transport: Transport<E>,
+  context: DeliveryContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, pollMs = POLL_MS } = context;
+  const { outbox } = context.stores;
+  const inFlight = new Map<Promise<void>, OutboxEntry>();
+  let claims = 0;
 
   async function startNext(): Promise<boolean> {
-    if (signal.aborted) return false;
-    const started = await loop.start([...inFlight.values()]);
-    if (started === null) return false;
-    const done = started.done.finally(() => inFlight.delete(done));
-    inFlight.set(done, started.about);
-    return true;
+    for (const filter of transport.claimOrder([...inFlight.values()], claims)) {
+      if (signal.aborted) return false;
+      const claim = await outbox.claim(filter, transport.leaseMs);
+      if (claim === null) continue;
+      claims += 1;
+      const done = handle(transport, context, claim as Claim<E>).finally(() => inFlight.delete(done));
+      inFlight.set(done, claim.entry);
+      return true;
+    }
+    return false;
   }
 
   let gaugeAt = clock.monotonic();
@@ -41,8 +80,8 @@ export async function runDeliveries<A>(signal: AbortSignal, loop: DeliveryLoop<A
     while (!signal.aborted) {
       if (clock.monotonic() >= gaugeAt) {
         gaugeAt = clock.monotonic() + GAUGE_EVERY_MS;
-        const oldest = await loop.oldestDue();
-        loop.onOldestDue(oldest === null ? 0 : Math.max(0, (clock.now().getTime() - oldest.getTime()) / 1000));
+        const oldest = await outbox.oldestDue(transport.priorities);
+        transport.oldestDue.set(oldest === null ? 0 : Math.max(0, (clock.now().getTime() - oldest.getTime()) / 1000));
       }
       while (await startNext());
       await Promise.race([sleep(clock, pollMs, signal), ...inFlight.keys()]);
@@ -52,11 +91,31 @@ export async function runDeliveries<A>(signal: AbortSignal, loop: DeliveryLoop<A
   }
 }
 
+/** Sends one entry and records what became of it. Never throws: an error concerns only this entry, whose lease ends by itself. */
+async function handle<E extends OutboxEntry>(
+  transport: Transport<E>,
+  { stores: { outbox }, logger, clock }: DeliveryContext,
+  claim: Claim<E>,
+): Promise<void> {
+  function record(answer: Answer): Promise<boolean> {
+    if (answer.is === 'released') return outbox.release(claim);
+    if (answer.is === 'withdrawn') return outbox.withdraw(claim, answer.state);
+    return answer.is === 'retry' ? outbox.retry(claim, answer.at, answer.attempt) : outbox.end(claim, answer.state, answer.attempt);
+  }
+  try {
+    const answer = await transport.send(claim.entry);
+    await persistently(clock, () => record(answer));
+    await answer.afterwards?.();
+  } catch (err) {
+    logger.warn({ entry: claim.entry._id, err }, 'delivery not recorded, retrying when its lease ends');
+  }
+}
+
 /** How often, and after which pauses in milliseconds, an attempt is recorded while the database is down. */
 export const RECORD = { attempts: 10, pauseMs: 2_000 };
 
-/** Records an attempt. Retries while the database is down, because a delivery that is not recorded is repeated. */
-export const persistently = <T>(clock: Clock, operation: () => Promise<T>): Promise<T> =>
+/** Retries while the database is down, because a delivery that is not recorded is repeated. */
+const persistently = <T>(clock: Clock, operation: () => Promise<T>): Promise<T> =>
   retry(operation, { attempts: RECORD.attempts, pauseMs: () => RECORD.pauseMs, pause: (ms) => sleep(clock, ms) });
 
 /**
@@ -65,40 +124,9 @@ export const persistently = <T>(clock: Clock, operation: () => Promise<T>): Prom
  * @param failures at least 1
  * @param random from 0 to 1
  */
-function doublingDelay(failures: number, { firstMs, longestMs }: { firstMs: number; longestMs: number }, random: number): number {
+export function doublingDelay(failures: number, { firstMs, longestMs }: { firstMs: number; longestMs: number }, random: number): number {
   return Math.round(Math.min(firstMs * 2 ** (failures - 1), longestMs) * (0.8 + 0.4 * random));
 }
-
-const MAIL_RETRY = { firstMs: 60_000, longestMs: 4 * 3_600_000 };
-/** The delays between these attempts add up to about a day. */
-export const ATTEMPTS_MAX = 13;
-
-/**
- * Returns the delay before the next attempt in milliseconds, or null if the mail is given up. Delays double from a minute to
- * four hours.
- * @param attempts attempts so far
- * @param random from 0 to 1
- */
-export function retryDelay(attempts: number, random: number): number | null {
-  return attempts >= ATTEMPTS_MAX ? null : doublingDelay(attempts, MAIL_RETRY, random);
-}
-
-const PAUSE = { firstMs: 5_000, longestMs: 300_000 };
-
-/** Returns how long nothing is sent after `failures` failures of the mail server in a row, in milliseconds. */
-export const pauseDelay = (failures: number, random: number): number => doublingDelay(failures, PAUSE, random);
-
-/** From 10 seconds to 6 hours: about 20 attempts in three days. */
-const WEBHOOK_RETRY = { firstMs: 10_000, longestMs: 6 * 3_600_000 };
-
-/** Returns the time of the next attempt, or null if the delivery is given up. @param random from 0 to 1 */
-export function nextAttempt(attempts: number, createdAt: Date, now: Date, random: number): Date | null {
-  const next = new Date(now.getTime() + doublingDelay(attempts, WEBHOOK_RETRY, random));
-  return isLate(createdAt, next) ? null : next;
-}
-
-/** Whether a delivery is too old for an attempt. */
-export const isLate = (createdAt: Date, at: Date): boolean => at.getTime() - createdAt.getTime() > RETRIED_FOR_MS;
 
 /** Returns the names that occur at least so many times, each once. Pure. */
 export function atLeast(times: number, names: readonly string[]): string[] {

@@ -10,7 +10,7 @@ import type { Locale } from '../../core/scan/locales.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import type { Words } from '../../report/words/translated.ts';
 import { wordsIn, type WordsIn } from '../../report/words/words.ts';
-import type { MailData } from '../../stores/outbox/outbox.ts';
+import type { MailData } from '../../stores/outbox/mails.ts';
 import { type Block, type FindingPart, toHtml, toText } from './mail-blocks.ts';
 import { mailPage } from './mail-layout.ts';
 

@@ -1,191 +1,135 @@
 /**
- * Sends the mails of the outbox. Each claim has a lease that is longer than any delivery, so that another replica
- * sends nothing twice. The exception: if this process dies after the server accepted a mail and before that is recorded, the
- * mail is sent again with the same Message-ID.
+ * Sends mails. If this process dies after the server accepted a mail and before that is recorded, the mail is sent again with the same
+ * Message-ID.
  */
-import { domainOf } from '../../core/email-address.ts';
-import type { Logger } from '../../platform/logger.ts';
-import { type ClaimedMail, LANE_OF, MAIL_PRIORITIES, type MailFilter, type MailPriority, type Outbox } from '../../stores/outbox/outbox.ts';
-import type { BounceKind, Suppression, Suppressions } from '../../stores/outbox/suppressions.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { PeriodicTask } from '../../platform/periodic.ts';
-import { atLeast, pauseDelay, persistently, POLL_MS, retryDelay, runDeliveries } from './delivery-loop.ts';
-import type { OutboxMetrics } from './metrics.ts';
-import type { Delivery, MailServer, Message } from './smtp.ts';
+import type { MailEntry } from '../../stores/outbox/entries.ts';
+import { MAIL_PRIORITIES, type MailPriority } from '../../stores/outbox/mails.ts';
+import type { ClaimFilter } from '../../stores/outbox/outbox.ts';
+import type { Suppression } from '../../stores/outbox/suppressions.ts';
+import { atLeast, deliver, doublingDelay, type Answer, type DeliveryContext, type InFlight, type Transport } from './delivery-loop.ts';
+import type { MailServer, Message } from './smtp.ts';
 
-/** Makes the message of a mail. `gone`: what it was about does not exist any more. */
-export type Compose = (claim: ClaimedMail) => Promise<{ ok: true; message: Message } | { ok: false; reason: 'gone' }>;
-
-export interface SenderDeps {
-  outbox: Outbox;
-  suppressions: Pick<Suppressions, 'find' | 'bounced' | 'lift'>;
-  compose: Compose;
+export interface MailContext extends DeliveryContext {
+  /** Makes the message of a mail. Null: what it was about does not exist any more. */
+  compose: (mail: MailEntry) => Promise<Message | null>;
   openServer: (connections: number) => MailServer;
-  metrics: OutboxMetrics;
-  logger: Logger;
-  clock: Clock;
-  random?: () => number;
-  /** The pause between two looks at the outbox, in milliseconds. Default 1,000. */
-  pollMs?: number;
 }
 
 /** Longer than composing, the longest delivery, its check and all attempts to record it. */
 export const CLAIM_LEASE_MS = 300_000;
 
-/** State of a run. */
-interface Term {
-  deps: SenderDeps;
-  transport: MailServer;
-  /** Mails that were claimed. */
-  claims: number;
-  /** When sending resumes, by the monotonic clock. */
-  pausedUntil: number;
-  /** Failures of the mail server in a row. */
-  failures: number;
+const RETRY = { firstMs: 60_000, longestMs: 4 * 3_600_000 };
+/** The delays between these attempts add up to about a day. */
+export const ATTEMPTS_MAX = 13;
+const PAUSE = { firstMs: 5_000, longestMs: 300_000 };
+
+/** Returns the delay before the next attempt in milliseconds, or null if the mail is given up. @param random from 0 to 1 */
+export const retryDelay = (attempts: number, random: number): number | null =>
+  attempts >= ATTEMPTS_MAX ? null : doublingDelay(attempts, RETRY, random);
+
+/** Returns how long nothing is sent after failures of the mail server in a row, in milliseconds. @param random from 0 to 1 */
+export const pauseDelay = (failures: number, random: number): number => doublingDelay(failures, PAUSE, random);
+
+/** Runs until the signal aborts. @throws if the outbox cannot be read */
+export async function sendMails(context: MailContext, signal: AbortSignal): Promise<void> {
+  const server = context.openServer(CONCURRENCY);
+  try {
+    await deliver(createTransport(context, server), context, signal);
+  } finally {
+    server.close();
+  }
 }
 
-/** Creates the task, which runs until it is stopped. */
-export function createSenderTask(deps: SenderDeps): PeriodicTask {
-  const { outbox, metrics, clock, pollMs } = deps;
+function createTransport(
+  { stores: { suppressions }, compose, metrics, logger, clock, random = Math.random }: MailContext,
+  server: MailServer,
+): Transport<MailEntry> {
+  /** Failures of the mail server in a row, and when sending resumes, by the monotonic clock. */
+  let [failures, pausedUntil] = [0, 0];
+
+  function giveUp({ _id: mail, kind }: MailEntry, reason: string): Answer {
+    metrics.mailAttempts.inc({ kind, outcome: 'failed' });
+    logger.warn({ mail, reason }, 'mail given up');
+    return { is: 'ended', state: 'failed', attempt: { error: reason } };
+  }
+
+  function defer(mail: MailEntry, reason: string): Answer {
+    const delay = retryDelay(mail.attempts, random());
+    if (delay === null) return giveUp(mail, reason);
+    metrics.mailAttempts.inc({ kind: mail.kind, outcome: 'deferred' });
+    return { is: 'retry', at: new Date(clock.now().getTime() + delay), attempt: { error: reason } };
+  }
+
+  /** Keeps back a mail whose address is suppressed: until the end of the suppression, or for ever if that would be too late. */
+  function hold(mail: MailEntry, { reason, until }: Suppression): Answer {
+    if (mail.priority !== 'public' && until !== null && expiryOf(mail) > until.getTime()) {
+      logger.info({ mail: mail._id, until: until.toISOString() }, 'mail waits, because its address bounced');
+      return { is: 'retry', at: until, attempt: { error: reason } };
+    }
+    metrics.suppressed.inc({ reason });
+    return { is: 'ended', state: 'suppressed', attempt: { error: reason } };
+  }
+
+  /** The mail waits for the server as if it had not been tried. */
+  function pause({ kind }: MailEntry, reason: string): Answer {
+    metrics.mailAttempts.inc({ kind, outcome: 'unavailable' });
+    // Mails that were sent at the same time fail together.
+    if (clock.monotonic() >= pausedUntil) {
+      failures += 1;
+      const delay = pauseDelay(failures, random());
+      pausedUntil = clock.monotonic() + delay;
+      logger.warn({ reason, seconds: Math.round(delay / 1000) }, 'mail server unavailable, sending paused');
+    }
+    return { is: 'released' };
+  }
+
+  async function send(mail: MailEntry): Promise<Answer> {
+    const suppression = await suppressions.find(mail.to, mail.priority);
+    if (suppression !== null) return hold(mail, suppression);
+    if (expiryOf(mail) <= clock.now().getTime()) return giveUp(mail, 'its link expired');
+    const message = await compose(mail);
+    if (message === null) return giveUp(mail, 'gone');
+    const sent = await server.send(message);
+    if (!sent.ok && sent.failure === 'unavailable') return pause(mail, sent.reason);
+    failures = 0;
+    if (sent.ok) {
+      metrics.mailAttempts.inc({ kind: mail.kind, outcome: 'sent' });
+      logger.info({ mail: mail._id }, 'mail sent');
+      const afterwards = () =>
+        suppressions.lift(mail.to).catch((err: unknown) => logger.warn({ mail: mail._id, err }, 'bounce of a working address not lifted'));
+      return { is: 'ended', state: 'delivered', attempt: {}, afterwards };
+    }
+    const { failure, reason } = sent;
+    if (failure === 'later') return defer(mail, reason);
+    if (failure === 'refused') return giveUp(mail, reason);
+    metrics.bounces.inc();
+    await suppressions.bounced(mail.to, failure === 'bounced' ? 'certain' : 'doubtful');
+    // People cannot sign in without it, and the refusal may be for another reason.
+    return failure === 'doubtful' && mail.priority !== 'public' ? defer(mail, reason) : giveUp(mail, reason);
+  }
+
   return {
-    name: 'send mails',
-    everyMs: POLL_MS,
-    async run(signal) {
-      const term: Term = { deps, transport: deps.openServer(CONCURRENCY), claims: 0, pausedUntil: 0, failures: 0 };
-      const start = (inFlight: readonly InFlight[]) => startNext(term, inFlight);
-      try {
-        await runDeliveries(signal, {
-          start,
-          oldestDue: outbox.oldestDue,
-          onOldestDue: (seconds) => metrics.oldestMail.set(seconds),
-          clock,
-          pollMs,
-        });
-      } finally {
-        term.transport.close();
-      }
-    },
+    priorities: MAIL_PRIORITIES,
+    leaseMs: CLAIM_LEASE_MS,
+    // After a failure of the server, one mail tries it.
+    claimOrder: (inFlight, claims) =>
+      clock.monotonic() < pausedUntil || (failures > 0 && inFlight.length > 0) ? [] : claimOrder(inFlight, claims),
+    send: (mail) =>
+      send(mail).catch((err: unknown) => {
+        logger.warn({ mail: mail._id, err }, 'mail not sent, retrying');
+        return defer(mail, 'a store is unavailable');
+      }),
+    oldestDue: metrics.oldestMail,
   };
 }
 
-/** Starts the delivery of a due mail. @returns null if none may start now */
-async function startNext(term: Term, inFlight: readonly InFlight[]): Promise<{ about: InFlight; done: Promise<void> } | null> {
-  const { outbox, clock } = term.deps;
-  // After a failure of the server, one mail tries it.
-  if (clock.monotonic() < term.pausedUntil || (term.failures > 0 && inFlight.length > 0)) return null;
-  for (const filter of claimOrder(inFlight, term.claims)) {
-    const claim = await outbox.claim({ leaseMs: CLAIM_LEASE_MS, ...filter });
-    if (claim === null) continue;
-    term.claims += 1;
-    const { mail } = claim;
-    const about = { lane: filter.lane, domain: domainOf(mail.to), organisation: mail.organisation };
-    return { about, done: handle(term, claim) };
-  }
-  return null;
-}
-
-/** Sends one mail and records what became of it. Never throws: an error concerns only this mail. */
-async function handle(term: Term, claim: ClaimedMail): Promise<void> {
-  const { suppressions, compose, logger, clock } = term.deps;
-  const { mail } = claim;
-  try {
-    const suppression = await suppressions.find(mail.to, LANE_OF[mail.kind]);
-    if (suppression !== null) return await hold(term, claim, suppression);
-    if ('expiresAt' in mail.data && Date.parse(mail.data.expiresAt) <= clock.now().getTime())
-      return void (await fail(term, claim, 'its link expired'));
-    const composed = await compose(claim);
-    if (!composed.ok) return void (await fail(term, claim, composed.reason));
-    await record(term, claim, await term.transport.send(composed.message));
-  } catch (error) {
-    // A store is down. If this cannot be recorded either, the lease ends by itself.
-    logger.warn({ mail: mail.id, err: error }, 'mail not sent, retrying');
-    await defer(term, claim, 'a store is unavailable').catch((err: unknown) =>
-      logger.warn({ mail: mail.id, err }, 'mail not recorded, retrying when its lease ends'),
-    );
-  }
-}
-
-/** Keeps back a mail whose address is suppressed: until the end of the suppression, or for ever if that would be too late. */
-async function hold(term: Term, claim: ClaimedMail, { reason, until }: Suppression): Promise<void> {
-  const { outbox, logger, metrics } = term.deps;
-  const { data, id, kind } = claim.mail;
-  const end = 'expiresAt' in data ? Date.parse(data.expiresAt) : Infinity;
-  const inTime = until !== null && end > until.getTime();
-  if (LANE_OF[kind] !== 'public' && inTime) {
-    logger.info({ mail: id, until: until.toISOString() }, 'mail waits, because its address bounced');
-    return void (await outbox.retry(claim, until, reason));
-  }
-  metrics.suppressed.inc({ reason });
-  await outbox.suppress(claim, reason);
-}
-
-async function record(term: Term, claim: ClaimedMail, delivery: Delivery): Promise<void> {
-  const { outbox, suppressions, logger, metrics, clock } = term.deps;
-  const { mail } = claim;
-  if (delivery.ok) {
-    term.failures = 0;
-    metrics.mailAttempts.inc({ kind: mail.kind, outcome: 'sent' });
-    logger.info({ mail: mail.id }, 'mail sent');
-    await persistently(clock, () => outbox.sent(claim));
-    await suppressions.lift(mail.to).catch((err: unknown) => logger.warn({ mail: mail.id, err }, 'bounce of a working address not lifted'));
-    return;
-  }
-  const { failure, reason } = delivery;
-  switch (failure) {
-    case 'unavailable':
-      return pause(term, claim, reason);
-    case 'later':
-      term.failures = 0;
-      return defer(term, claim, reason);
-    case 'bounced':
-    case 'doubtful':
-      term.failures = 0;
-      metrics.bounces.inc();
-      await suppressions.bounced(mail.to, BOUNCES[failure]);
-      // People cannot sign in without it, and the refusal may be for another reason.
-      if (failure === 'doubtful' && LANE_OF[mail.kind] !== 'public') return defer(term, claim, reason);
-      return fail(term, claim, reason);
-    case 'refused':
-      term.failures = 0;
-      return fail(term, claim, reason);
-  }
-}
-
-const BOUNCES: Readonly<Record<'bounced' | 'doubtful', BounceKind>> = { bounced: 'certain', doubtful: 'doubtful' };
-
-/** The mail waits for the server as if it had not been tried. */
-async function pause(term: Term, claim: ClaimedMail, reason: string): Promise<void> {
-  const { outbox, logger, metrics, clock, random = Math.random } = term.deps;
-  metrics.mailAttempts.inc({ kind: claim.mail.kind, outcome: 'unavailable' });
-  // Mails that were sent at the same time fail together.
-  if (clock.monotonic() >= term.pausedUntil) {
-    term.failures += 1;
-    const delay = pauseDelay(term.failures, random());
-    term.pausedUntil = clock.monotonic() + delay;
-    logger.warn({ reason, seconds: Math.round(delay / 1000) }, 'mail server unavailable, sending paused');
-  }
-  await outbox.release(claim);
-}
-
-async function defer(term: Term, claim: ClaimedMail, reason: string): Promise<void> {
-  const { outbox, metrics, clock, random = Math.random } = term.deps;
-  const delay = retryDelay(claim.attempts, random());
-  if (delay === null) return fail(term, claim, reason);
-  metrics.mailAttempts.inc({ kind: claim.mail.kind, outcome: 'deferred' });
-  await persistently(clock, () => outbox.retry(claim, new Date(clock.now().getTime() + delay), reason));
-}
-
-async function fail(term: Term, claim: ClaimedMail, reason: string): Promise<void> {
-  const { outbox, logger, metrics, clock } = term.deps;
-  metrics.mailAttempts.inc({ kind: claim.mail.kind, outcome: 'failed' });
-  logger.warn({ mail: claim.mail.id, reason }, 'mail given up');
-  await persistently(clock, () => outbox.fail(claim, reason));
-}
+/** When the link in a mail ends. */
+const expiryOf = ({ data }: MailEntry): number => ('expiresAt' in data ? Date.parse(data.expiresAt) : Infinity);
 
 /** Mails in delivery at the same time. */
 export const CONCURRENCY = 8;
 /**
- * The connections that a lane and the lanes below it may use together. The rest is left for lanes above, so that a link for a new
+ * The connections that mails of a priority and of those below it may use together. The rest is left for those above, so that a link for a new
  * password never waits for results that slow servers take their time to accept.
  */
 export const CONNECTIONS: Readonly<Record<MailPriority, number>> = { account: CONCURRENCY, organisation: 7, public: 5 };
@@ -193,41 +137,29 @@ export const CONNECTIONS: Readonly<Record<MailPriority, number>> = { account: CO
 export const PER_DOMAIN = 2;
 /** Of one organisation: one more than a domain that accepts nothing can hold up, so that its other mails leave meanwhile. */
 export const PER_ORGANISATION = PER_DOMAIN + 1;
-/** Each so many claims begin with the lowest lane, so that no lane starves. */
+/** Each so many claims begin with the lowest priority, so that none starves. */
 export const LOWEST_FIRST_EVERY = 4;
-
-/** A mail in delivery. */
-export interface InFlight {
-  lane: MailPriority;
-  /** The recipient's. */
-  domain: string;
-  organisation: string | undefined;
-}
 
 /**
  * Returns which mails to look for, the first ones first.
  * @param claims mails claimed so far
  */
-export function claimOrder(inFlight: readonly InFlight[], claims: number): (MailFilter & { lane: MailPriority })[] {
+export function claimOrder(inFlight: readonly InFlight[], claims: number): ClaimFilter[] {
   if (inFlight.length >= CONCURRENCY) return [];
-  const lanes = claims % LOWEST_FIRST_EVERY === LOWEST_FIRST_EVERY - 1 ? MAIL_PRIORITIES.toReversed() : MAIL_PRIORITIES;
-  return lanes.filter((lane) => hasConnection(inFlight, lane)).flatMap((lane) => filtersOf(inFlight, lane));
+  const order = claims % LOWEST_FIRST_EVERY === LOWEST_FIRST_EVERY - 1 ? MAIL_PRIORITIES.toReversed() : MAIL_PRIORITIES;
+  return order.filter((priority) => hasConnection(inFlight, priority)).flatMap((priority) => filtersOf(inFlight, priority));
 }
 
-function hasConnection(inFlight: readonly InFlight[], lane: MailPriority): boolean {
-  const rank = MAIL_PRIORITIES.indexOf(lane);
-  return inFlight.filter((mail) => MAIL_PRIORITIES.indexOf(mail.lane) >= rank).length < CONNECTIONS[lane];
+function hasConnection(inFlight: readonly InFlight[], priority: MailPriority): boolean {
+  const below: readonly string[] = MAIL_PRIORITIES.slice(MAIL_PRIORITIES.indexOf(priority));
+  return inFlight.filter((mail) => below.includes(mail.priority)).length < CONNECTIONS[priority];
 }
 
-function filtersOf(inFlight: readonly InFlight[], lane: MailPriority): (MailFilter & { lane: MailPriority })[] {
-  const perDomain = lane === 'account' ? PER_DOMAIN + 1 : PER_DOMAIN;
-  const exceptDomains = atLeast(perDomain, inFlight.map(({ domain }) => domain)); // prettier-ignore
-  if (lane !== 'organisation') return [{ lane, exceptDomains }];
+function filtersOf(inFlight: readonly InFlight[], priority: MailPriority): ClaimFilter[] {
+  const perDomain = priority === 'account' ? PER_DOMAIN + 1 : PER_DOMAIN;
+  const exceptKeys = atLeast(perDomain, inFlight.map(({ fairnessKey }) => fairnessKey)); // prettier-ignore
+  if (priority !== 'organisation') return [{ priority, exceptKeys }];
   const organisations = inFlight.flatMap(({ organisation }) => organisation ?? []);
   // Organisations without a mail in delivery come first, so that one with very many mails does not delay another one's only mail.
-  return [1, PER_ORGANISATION].map((share) => ({
-    lane,
-    exceptDomains,
-    exceptOrganisations: atLeast(share, organisations),
-  }));
+  return [1, PER_ORGANISATION].map((share) => ({ priority, exceptKeys, exceptOrganisations: atLeast(share, organisations) }));
 }

@@ -1,6 +1,6 @@
 /** The metrics of mails and webhooks. Labels are bounded: kinds and outcomes, never addresses, organisations or endpoints. */
 import type { MetricFactory } from '../../stores/process-metrics.ts';
-import { MAIL_KINDS } from '../../stores/outbox/outbox.ts';
+import { MAIL_KINDS } from '../../stores/outbox/mails.ts';
 import { SUPPRESSIONS } from '../../stores/outbox/suppressions.ts';
 import { POST_OUTCOMES } from './post.ts';
 

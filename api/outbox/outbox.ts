@@ -12,14 +12,15 @@ import { CURBCUT_VERSION } from '../../platform/version.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { StoreMetrics } from '../../stores/process-metrics.ts';
 import type { AllStores } from '../../stores/stores.ts';
-import { createCompose } from './compose.ts';
-import { createCreditsTask } from './credits-low.ts';
-import { createSenderTask } from './mail-transport.ts';
-import { openMailServer } from './smtp.ts';
+import { compose } from './compose.ts';
+import { sayCreditsLow } from './credits-low.ts';
+import { deliver, POLL_MS } from './delivery-loop.ts';
+import { sendMails, type MailContext } from './mail-transport.ts';
 import type { OutboxMetrics } from './metrics.ts';
 import { createPost } from './post.ts';
-import { createResultMailTask } from './result-mails.ts';
-import { createWebhookSender } from './webhook-transport.ts';
+import { queueResultMails } from './result-mails.ts';
+import { openMailServer } from './smtp.ts';
+import { createWebhookTransport } from './webhook-transport.ts';
 
 export interface OutboxSettings {
   /** The service's base address without a slash at its end. Null: it is not configured, and messages have no links. */
@@ -45,7 +46,7 @@ export interface OutboxDeps {
   clock?: Clock;
 }
 
-const REMOVE_ADDRESSES_EVERY_MS = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 /** Runs until the signal aborts, and then until deliveries have ended, for a bounded time. */
 export async function runOutbox(deps: OutboxDeps, signal: AbortSignal): Promise<void> {
@@ -54,29 +55,29 @@ export async function runOutbox(deps: OutboxDeps, signal: AbortSignal): Promise<
 }
 
 function tasksOf({ stores, reports, resolver, settings, metrics, logger, clock }: OutboxDeps & { clock: Clock }): PeriodicTask[] {
-  const { outbox } = stores;
   const { mail, publicBaseUrl, proxy, targets: rules } = settings;
+  const { now } = clock;
+  const context = { stores, metrics, logger, clock };
   const tasks: PeriodicTask[] = [
-    { name: 'remove addresses of mails', everyMs: REMOVE_ADDRESSES_EVERY_MS, run: async () => void (await outbox.removeAddresses()) },
-    createResultMailTask({ ...stores, outbox: mail === null ? null : outbox, now: clock.now }),
+    { name: 'remove addresses of mails', everyMs: HOUR_MS, run: async () => void (await stores.outbox.removeAddresses()) },
+    { name: 'queue result mails', everyMs: 2_000, run: (signal) => queueResultMails({ stores, now, mailed: mail !== null }, signal) },
   ];
-  if (mail !== null)
-    tasks.push(
-      createSenderTask({
-        ...stores,
-        compose: createCompose({ ...stores, reports, publicBaseUrl: publicBaseUrl! }),
-        openServer: (connections) => openMailServer({ ...mail, connections, proxy }),
-        metrics,
-        logger,
-        clock,
-      }),
-    );
+  if (mail !== null) {
+    const about = { stores, reports, publicBaseUrl: publicBaseUrl! };
+    const mails: MailContext = {
+      ...context,
+      compose: (entry) => compose(about, entry),
+      openServer: (connections) => openMailServer({ ...mail, connections, proxy }),
+    };
+    tasks.push({ name: 'send mails', everyMs: POLL_MS, run: (signal) => sendMails(mails, signal) });
+  }
   if (settings.webhooks) {
     const contact = publicBaseUrl === null ? '' : ` (+${publicBaseUrl})`;
     const post = createPost({ rules, resolver, proxy, userAgent: `Curbcut-Webhooks/${CURBCUT_VERSION}${contact}` });
+    const webhooks = createWebhookTransport({ ...context, post, mailed: mail !== null });
     tasks.push(
-      createCreditsTask({ ...stores, metrics, publicBaseUrl, now: clock.now }),
-      createWebhookSender({ stores, post, mailed: mail !== null, metrics, logger, clock }),
+      { name: 'webhooks about credits', everyMs: 30_000, run: (signal) => sayCreditsLow({ stores, metrics, publicBaseUrl, now }, signal) },
+      { name: 'send webhooks', everyMs: POLL_MS, run: (signal) => deliver(webhooks, context, signal) },
     );
   }
   return tasks;

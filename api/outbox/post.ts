@@ -4,7 +4,7 @@ import { judgeTarget, type Resolver, type TargetRules } from '../../core/scan/ta
 import { aboutAddress } from '../../core/webhooks/webhooks.ts';
 import { proxyFor, type OutboundProxy } from '../../platform/outbound-proxy.ts';
 import { pinnedLookup } from '../../platform/resolver.ts';
-import type { AttemptEnd } from '../../stores/outbox/deliveries.ts';
+import type { AttemptEnd } from '../../stores/outbox/entries.ts';
 
 /** The time limit of a request, with its answer, in milliseconds. */
 export const REQUEST_MS = 10_000;

@@ -3,23 +3,20 @@
  * ours. A scan stays in the store's list until its mail is queued, so that no crash loses one.
  */
 import { failureKindOf, isTerminal } from '../../core/scan/phases.ts';
-import { resultMailId, type Outbox } from '../../stores/outbox/outbox.ts';
-import { VISITOR_POLICIES, type PublicScan, type PublicScans } from '../../stores/scans/public-scans.ts';
-import type { CountedRequest, RateLimitLog, RateLimits } from '../../stores/rate-limits.ts';
-import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
+import { resultMailId } from '../../stores/outbox/mails.ts';
+import { VISITOR_POLICIES, type PublicScan } from '../../stores/scans/public-scans.ts';
+import type { CountedRequest, RateLimitLog } from '../../stores/rate-limits.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
 import { rowsOf } from '../../stores/scans/rows-of.ts';
-import type { PeriodicTask } from '../../platform/periodic.ts';
+import type { AllStores } from '../../stores/stores.ts';
 
-export interface ResultMailDeps {
-  publicScans: Pick<PublicScans, 'unmailed' | 'markMailed' | 'forgetVisitor'>;
-  scans: Pick<Scans, 'findMany'>;
-  /** Null: there is no mail server. Mails then stay due until there is one. */
-  outbox: Pick<Outbox, 'enqueue'> | null;
-  rateLimits: Pick<RateLimits, 'refund'>;
+export interface ResultMailContext {
+  stores: Pick<AllStores, 'publicScans' | 'scans' | 'outbox' | 'rateLimits'>;
+  /** Whether there is a mail server. If not, mails stay due until there is one. */
+  mailed: boolean;
   now: () => Date;
 }
 
-const EVERY_MS = 2_000;
 const BATCH = 200;
 /** A request takes at most 60 s. A public scan that has no row after this time never runs. */
 const WITHOUT_ROW_MS = 3_600_000;
@@ -46,29 +43,19 @@ export function refundedLogs({ logs }: CountedRequest, decision: 'queue' | 'none
   return logs.filter(({ policy }) => decision === 'none' || visitor.includes(policy));
 }
 
-/** Creates the leader's task. */
-export function createResultMailTask(deps: ResultMailDeps): PeriodicTask {
-  return {
-    name: 'queue result mails',
-    everyMs: EVERY_MS,
-    async run(signal) {
-      let batch: PublicScan[] = [];
-      for await (const scan of deps.publicScans.unmailed()) {
-        batch.push(scan);
-        if (batch.length < BATCH) continue;
-        await queueEnded(deps, batch, signal);
-        batch = [];
-      }
-      await queueEnded(deps, batch, signal);
-    },
-  };
+export async function queueResultMails(context: ResultMailContext, signal: AbortSignal): Promise<void> {
+  let batch: PublicScan[] = [];
+  for await (const scan of context.stores.publicScans.unmailed()) {
+    batch.push(scan);
+    if (batch.length < BATCH) continue;
+    await queueEnded(context, batch, signal);
+    batch = [];
+  }
+  await queueEnded(context, batch, signal);
 }
 
-async function queueEnded(
-  { publicScans, scans, outbox, rateLimits, now }: ResultMailDeps,
-  batch: PublicScan[],
-  signal: AbortSignal,
-): Promise<void> {
+async function queueEnded({ stores, mailed, now }: ResultMailContext, batch: PublicScan[], signal: AbortSignal): Promise<void> {
+  const { publicScans, scans, outbox, rateLimits } = stores;
   if (batch.length === 0) return;
   const ids = batch.map(({ scanId }) => scanId);
   const rows = await rowsOf(scans, ids);
@@ -79,7 +66,7 @@ async function queueEnded(
     if (decision === 'wait') continue;
     if (counted !== undefined && isOurFault(rows.get(scanId))) await rateLimits.refund(refundedLogs(counted, decision), counted.hit);
     if (decision === 'queue') {
-      if (outbox === null) {
+      if (!mailed) {
         if (counted !== undefined) await publicScans.forgetVisitor(token);
         continue;
       }

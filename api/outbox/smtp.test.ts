@@ -1,6 +1,4 @@
 import { expect } from 'chai';
-import fc from 'fast-check';
-import { ATTEMPTS_MAX, pauseDelay, retryDelay } from './delivery-loop.ts';
 import { failureOf, reasonOf, type Failure, type SmtpError } from './smtp.ts';
 
 const rcpt = (response: string): SmtpError => ({
@@ -46,27 +44,5 @@ describe('SMTP failures', () => {
     );
     expect(reasonOf({ message: 'x'.repeat(1000) })).to.have.lengthOf(300);
     expect(reasonOf({})).to.equal('unknown error');
-  });
-});
-
-describe('back-off', () => {
-  it('gives a mail up after about a day', () => {
-    let total = 0;
-    for (let attempts = 1; attempts < ATTEMPTS_MAX; attempts += 1) total += retryDelay(attempts, 0.5)!;
-    expect(total / 3_600_000).to.be.within(18, 26);
-    expect(retryDelay(ATTEMPTS_MAX, 0.5)).to.equal(null);
-  });
-
-  it('grows within its bounds, and varies by a fifth', () => {
-    const attempts = fc.integer({ min: 1, max: ATTEMPTS_MAX - 1 });
-    const random = fc.double({ min: 0, max: 1, noNaN: true });
-    fc.assert(
-      fc.property(attempts, random, (count, chance) => {
-        expect(retryDelay(count, chance)).to.be.within(48_000, 17_280_000);
-        expect(retryDelay(count, 0.5)).to.be.at.most(retryDelay(count + 1, 0.5) ?? Infinity);
-        expect(pauseDelay(count, chance)).to.be.within(4_000, 360_000);
-      }),
-    );
-    expect([retryDelay(3, 0)! / 60_000, retryDelay(3, 1)! / 60_000].map((minutes) => minutes.toFixed(1))).to.deep.equal(['3.2', '4.8']);
   });
 });

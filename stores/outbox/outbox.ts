@@ -1,223 +1,155 @@
 /**
- * Mails to send, one document per mail. The id of a mail names its cause, so that the same mail is never stored twice. The
- * operator's leader claims due mails with a lease, and only the holder of the lease records what became of the mail.
+ * What waits to be sent: mails and deliveries of webhooks. Each is one document, which is at the same time the queue and the log with one
+ * entry for each attempt. A waiting document is claimed with a lease, and only the holder of the lease records what became of it: while it
+ * is claimed, `dueAt` is the end of the lease. The id of a document names its cause, so that nothing is stored twice.
  */
-import type { Db, Filter, UpdateFilter } from 'mongodb';
-import type { AccountNotice } from '../../core/audit-actions.ts';
-import { domainOf } from '../../core/email-address.ts';
-import type { Locale } from '../../core/scan/locales.ts';
-import { createLeasedQueue } from '../leased-queue.ts';
-import { insertNew } from '../mongo-retry.ts';
+import { randomUUID } from 'node:crypto';
+import type { Collection, Db, Filter } from 'mongodb';
+import { DELIVERY_KEPT_MS } from '../../core/webhooks/webhooks.ts';
+import {
+  daysAfter,
+  insertEntries,
+  newMailEntry,
+  outboxOf,
+  type AttemptEnd,
+  type DeliveryEntry,
+  type EntryState,
+  type OutboxEntry,
+  type QueuedFields,
+} from './entries.ts';
+import { ADDRESS_KEPT_DAYS, type NewMail } from './mails.ts';
 
-/** What the templates need, by kind of mail. Links that grant access are removed from the outbox when the mail has ended. */
-export interface MailData {
-  /** A public scan ended. The sender reads the result itself. */
-  scan_result: { scanId: string };
-  /** Someone was invited to an organisation. */
-  invitation: { organisation: string; invitedBy: string; url: string; expiresAt: string };
-  /** Someone asked for a link to set a new password. */
-  password_reset: { url: string; expiresAt: string };
-  /** Something happened to the security of the recipient's account. `client` is null if an administrator did it. */
-  account_notice: { event: AccountNotice; at: string; client: { network: string; browser: string } | null };
-  /** A webhook of the recipient's organisation gets no deliveries any more. `path` is its page. */
-  webhook_stopped: { organisation: string; webhook: string; host: string; reason: 'gone' | 'failing'; since: string; path: string };
-}
-export type MailKind = keyof MailData;
-export const MAIL_KINDS = [
-  'scan_result',
-  'invitation',
-  'password_reset',
-  'account_notice',
-  'webhook_stopped',
-] as const satisfies readonly MailKind[];
-
-/**
- * Which mails are sent first. `account` mails let users sign in, or warn them. `organisation` mails are sent on behalf of an
- * organisation, which has a share of the deliveries. `public` mails are the results of public scans.
- */
-export const MAIL_PRIORITIES = ['account', 'organisation', 'public'] as const;
-export type MailPriority = (typeof MAIL_PRIORITIES)[number];
-export const LANE_OF: Readonly<Record<MailKind, MailPriority>> = {
-  password_reset: 'account',
-  account_notice: 'account',
-  invitation: 'organisation',
-  webhook_stopped: 'organisation',
-  scan_result: 'public',
-};
-const kindsOf = (lane: MailPriority): MailKind[] => MAIL_KINDS.filter((kind) => LANE_OF[kind] === lane);
-
-/** A mail of any kind, with the data of its kind. */
-export type NewMail = {
-  [K in MailKind]: {
-    /** The mail's cause: `result:<scan id>`, `invitation:<id>`, `password-reset:<id>`, `account-notice:<id>` or `webhook-stopped:<id>:<time>:<address>`. */
-    id: string;
-    kind: K;
-    /** One e-mail address. */
-    to: string;
-    locale: Locale;
-    /** The organisation on whose behalf it is sent. */
-    organisation?: string;
-    data: MailData[K];
-  };
-}[MailKind];
-
-/** The id of the mail about the result of a scan. */
-export const resultMailId = (scanId: string): string => `result:${scanId}`;
-
-/**
- * `waiting`: will be sent when it is due. `sent`: the mail server accepted it. `failed`: given up. `suppressed`: not sent,
- * because the address bounced or its owner unsubscribed.
- */
-export const MAIL_STATES = ['waiting', 'sent', 'failed', 'suppressed'] as const;
-export type MailState = (typeof MAIL_STATES)[number];
-
-/** A mail that the caller may send until the lease ends. */
-export interface ClaimedMail {
-  mail: NewMail;
-  /** The id of this claim. Another claim of the same mail has another one. */
-  holder: string;
+/** An entry that the caller may try until the lease ends. Its last attempt is this one. */
+export interface Claim<E extends OutboxEntry = OutboxEntry> {
+  entry: E;
+  /** Since when it was due. */
   dueAt: Date;
-  /** The number of attempts, including this one. */
-  attempts: number;
-  createdAt: Date;
 }
 
-/** An entry as people and tests see it. `to` is null after it was removed. */
-export interface MailEntry {
-  id: string;
-  kind: MailKind;
-  to: string | null;
-  locale: Locale;
-  state: MailState;
-  attempts: number;
-  /** Why the last attempt failed, or why the mail was not sent. */
-  reason: string | null;
-  createdAt: Date;
-  dueAt: Date;
-  finishedAt: Date | null;
-}
-
-/** Which mails to claim. Default: any. */
-export interface MailFilter {
-  lane?: MailPriority;
-  /** Recipients' domains to pass over. */
-  exceptDomains?: readonly string[];
-  /** Organisations to pass over. */
+/** Which entries to claim. Default: any. */
+export interface ClaimFilter {
+  priority?: QueuedFields['priority'];
+  /** Only with these keys, the first ones first. Default: with any, the entry that is due for the longest time first. */
+  onlyKeys?: readonly string[];
+  /** Keys and organisations to pass over. */
+  exceptKeys?: readonly string[];
   exceptOrganisations?: readonly string[];
 }
 
-const DAY_MS = 86_400_000;
-/** How long an entry that ended keeps the recipient's address. */
-export const ADDRESS_KEPT_DAYS = 30;
-/** How long an entry is kept after its creation. Longer than any mail waits. */
-export const ENTRY_KEPT_DAYS = 90;
-
-interface MailDocument {
-  _id: string;
-  kind: MailKind;
-  to?: string;
-  /** The recipient's domain, in lower case. */
-  domain?: string;
-  organisation?: string;
-  locale: Locale;
-  /** Removed when the mail has ended, because it may contain links that grant access. */
-  data?: MailData[MailKind];
-  state: MailState;
-  attempts: number;
-  dueAt: Date;
-  /** Absent: not claimed. While it is claimed, `dueAt` is the end of the lease. */
-  holder?: string;
-  reason: string | null;
-  createdAt: Date;
-  finishedAt: Date | null;
-  /** When to remove the address. Absent until the mail has ended, and after the removal. */
-  addressUntil?: Date;
-  /** When the server removes the document. */
-  expiresAt: Date;
-}
+/** How long a delivery waits for the one before it, at least, in milliseconds. */
+const BEHIND_MS = 250;
+/** How often a claim looks for an entry that need not wait for another one. The next claim goes on. */
+const LOOKS_MAX = 20;
+const UNDER_WAY = { durationMs: null, statusCode: null, error: null, response: null };
 
 export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
-  const mails = db.collection<MailDocument>('outbox');
-  const later = (days: number): Date => new Date(now().getTime() + days * DAY_MS);
+  const entries = outboxOf(db);
 
-  const queue = createLeasedQueue(mails, now);
-  const change = ({ mail, holder }: ClaimedMail, update: UpdateFilter<MailDocument>) => queue.change({ id: mail.id, holder }, update);
-
-  const finish = (claim: ClaimedMail, state: MailState, reason: string | null): Promise<boolean> =>
-    change(claim, {
-      $set: { state, reason, finishedAt: now(), addressUntil: later(ADDRESS_KEPT_DAYS) },
-      $unset: { data: true, holder: true },
-    });
+  /** Changes an entry that the caller has claimed, and ends its claim. @returns false if another process has claimed it since */
+  async function settle({ entry }: Claim, $set: object, $unset: Record<string, true> = {}): Promise<boolean> {
+    const claimed = { _id: entry._id, state: 'waiting', holder: entry.holder } as Filter<OutboxEntry>;
+    return (await entries.updateOne(claimed, { $set, $unset: { holder: true, ...$unset } })).matchedCount === 1;
+  }
+  const attempted = ({ entry }: Claim, end: Partial<AttemptEnd>) => ({
+    [`log.${entry.log.length - 1}`]: { ...entry.log.at(-1)!, ...end },
+    ...(entry.priority === 'webhook' && { expiresAt: new Date(now().getTime() + DELIVERY_KEPT_MS) }),
+  });
+  const untried = ({ entry }: Claim) => ({ attempts: entry.attempts - 1, log: entry.log.slice(0, -1) });
+  /** The links of a mail that has ended may grant access. */
+  const ended = (claim: Claim, state: EntryState, attempt: object) =>
+    claim.entry.priority === 'webhook'
+      ? settle(claim, { state, ...attempt })
+      : settle(claim, { state, ...attempt, addressUntil: daysAfter(now(), ADDRESS_KEPT_DAYS) }, { data: true });
 
   return {
     /** Stores a mail that is due now. A mail whose id is stored already, in any state, changes nothing. */
-    async enqueue({ id, kind, to, locale, organisation, data }: NewMail) {
-      const at = now();
-      const of = organisation === undefined ? {} : { organisation };
-      const entry = {
-        kind,
-        to,
-        domain: domainOf(to),
-        ...of,
-        locale,
-        data,
-        state: 'waiting',
-        attempts: 0,
-        dueAt: at,
-        reason: null,
-      } as const;
-      await insertNew(mails, { _id: id, ...entry, createdAt: at, finishedAt: null, expiresAt: later(ENTRY_KEPT_DAYS) });
+    async enqueue(mail: NewMail) {
+      await insertEntries(entries, [newMailEntry(mail, now())]);
     },
 
     /**
-     * Claims the mail that is due for the longest time, or returns null. One atomic step: of several processes, one gets it.
-     * @param leaseMs the time after which another claim may take the mail
+     * Claims the next entry, or returns null, and writes the log of its attempt. One atomic step: of several processes, one gets it. A
+     * delivery waits while an earlier one of its scan and endpoint does.
+     * @param leaseMs the time after which another claim may take the entry
      */
-    async claim({
-      leaseMs,
-      lane,
-      exceptDomains = [],
-      exceptOrganisations = [],
-    }: MailFilter & { leaseMs: number }): Promise<ClaimedMail | null> {
-      const wanted: Filter<MailDocument> = {};
-      if (lane !== undefined) wanted.kind = { $in: kindsOf(lane) };
-      if (exceptDomains.length > 0) wanted.domain = { $nin: [...exceptDomains] };
-      if (exceptOrganisations.length > 0) wanted.organisation = { $nin: [...exceptOrganisations] };
-      const claimed = await queue.claim(wanted, leaseMs);
-      if (claimed === null) return null;
-      const { document, holder } = claimed;
-      const { _id: id, kind, to, locale, organisation, data, dueAt, attempts, createdAt } = document;
-      const mail = { id, kind, to, locale, ...(organisation !== undefined && { organisation }), data } as NewMail;
-      return { mail, holder, dueAt, attempts: attempts + 1, createdAt };
+    claim: (filter: ClaimFilter, leaseMs: number) => claimNext(entries, filter, leaseMs, now),
+
+    /** Records the end of the attempt, and of the entry. @returns false if another process has claimed it since */
+    end: (claim: Claim, state: EntryState, attempt: Partial<AttemptEnd>) => ended(claim, state, attempted(claim, attempt)),
+    /** Records the end of the attempt, and makes the entry due again. @returns as `end` */
+    retry: (claim: Claim, at: Date, attempt: Partial<AttemptEnd>) => settle(claim, { dueAt: at, ...attempted(claim, attempt) }),
+    /** Ends an entry that was not tried, without the log of this attempt. @returns as `end` */
+    withdraw: (claim: Claim, state: EntryState) => ended(claim, state, untried(claim)),
+    /** Makes the entry due as if this claim had not been made, also for `oldestDue`. @returns as `end` */
+    release: (claim: Claim) => settle(claim, { dueAt: claim.dueAt, ...untried(claim) }),
+
+    /** Returns the time since which the oldest unclaimed entry is due, or null if none is. */
+    async oldestDue(priorities: readonly QueuedFields['priority'][]): Promise<Date | null> {
+      const due = { state: 'waiting', priority: { $in: priorities }, dueAt: { $lte: now() }, holder: { $exists: false } };
+      const [oldest] = await entries
+        .find(due as Filter<OutboxEntry>)
+        .sort({ dueAt: 1 })
+        .limit(1)
+        .toArray();
+      return oldest?.dueAt ?? null;
     },
 
-    /** Records that the mail server accepted the mail. @returns false if another process has claimed it since */
-    sent: (claim: ClaimedMail) => finish(claim, 'sent', null),
-    /** Gives the mail up. @returns as `sent` */
-    fail: (claim: ClaimedMail, reason: string) => finish(claim, 'failed', reason),
-    /** Records that the mail is not sent. @returns as `sent` */
-    suppress: (claim: ClaimedMail, reason: string) => finish(claim, 'suppressed', reason),
-    /** Makes the mail due again at `at`. @returns as `sent` */
-    retry: (claim: ClaimedMail, at: Date, reason: string) => change(claim, { $set: { dueAt: at, reason }, $unset: { holder: true } }),
-    /** Makes the mail due as if this claim had not been made, also for `oldestDue`. @returns as `sent` */
-    release: (claim: ClaimedMail) => change(claim, { $set: { dueAt: claim.dueAt }, $inc: { attempts: -1 }, $unset: { holder: true } }),
-
-    async find(id: string): Promise<MailEntry | null> {
-      const entry = await mails.findOne({ _id: id });
-      if (entry === null) return null;
-      const { kind, to = null, locale, state, attempts, reason, createdAt, dueAt, finishedAt } = entry;
-      return { id, kind, to, locale, state, attempts, reason, createdAt, dueAt, finishedAt };
-    },
-
-    /** Returns the time since which the oldest unclaimed mail is due, or null if none is. */
-    oldestDue: () => queue.oldestDue(),
-
-    /** Removes the address from entries that ended `ADDRESS_KEPT_DAYS` ago. @returns their number */
+    /** Removes the address from mails that ended `ADDRESS_KEPT_DAYS` ago. @returns their number */
     async removeAddresses(): Promise<number> {
-      const ended: Filter<MailDocument> = { addressUntil: { $lte: now() } };
-      const { modifiedCount } = await mails.updateMany(ended, { $unset: { to: true, domain: true, addressUntil: true } });
-      return modifiedCount;
+      const removed: Record<string, true> = { to: true, fairnessKey: true, addressUntil: true };
+      return (await entries.updateMany({ addressUntil: { $lte: now() } }, { $unset: removed })).modifiedCount;
     },
   };
 }
 export type Outbox = ReturnType<typeof createOutbox>;
+
+async function claimNext(entries: Collection<OutboxEntry>, filter: ClaimFilter, leaseMs: number, now: () => Date): Promise<Claim | null> {
+  const { priority, onlyKeys, exceptKeys = [], exceptOrganisations = [] } = filter;
+  const only = onlyKeys?.filter((one) => !exceptKeys.includes(one));
+  const wanted: Filter<QueuedFields> = { state: 'waiting' };
+  if (priority !== undefined) wanted.priority = priority;
+  if (exceptKeys.length > 0) wanted.fairnessKey = { $nin: [...exceptKeys] };
+  if (exceptOrganisations.length > 0) wanted.organisation = { $nin: [...exceptOrganisations] };
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    const at = now();
+    const due = { ...wanted, dueAt: { $lte: at } } as Filter<OutboxEntry>;
+    if (only !== undefined) {
+      const first = await firstOf(only, async (some) => (await entries.findOne({ ...due, fairnessKey: { $in: [...some] } })) !== null);
+      if (first === null) return null;
+      due.fairnessKey = first;
+    }
+    const [next] = await entries.find(due).sort({ dueAt: 1 }).limit(1).toArray();
+    if (next === undefined) return null;
+    // Another process may be faster.
+    const same = { _id: next._id, state: 'waiting', dueAt: next.dueAt } as Filter<OutboxEntry>;
+    const earlier = next.priority === 'webhook' ? await earlierOf(entries, next) : null;
+    if (earlier !== null) {
+      // While it is under way, `dueAt` is the end of its lease, and it ends sooner.
+      const until = earlier.holder === undefined ? earlier.dueAt.getTime() : 0;
+      await entries.updateOne(same, { $set: { dueAt: new Date(Math.max(until, at.getTime() + BEHIND_MS)) } });
+      continue;
+    }
+    const claimed = { dueAt: new Date(now().getTime() + leaseMs), holder: randomUUID() };
+    const attempt = { $inc: { attempts: 1 }, $push: { log: { at, ...UNDER_WAY } } };
+    const entry = await entries.findOneAndUpdate(same, { $set: claimed, ...attempt }, { returnDocument: 'after' });
+    if (entry !== null) return { entry, dueAt: next.dueAt };
+  }
+  return null;
+}
+
+/** Returns a delivery that is sent before this one. It is stored before, and nothing waits for it any more once it has ended. */
+async function earlierOf(entries: Collection<OutboxEntry>, { fairnessKey, scan, order }: DeliveryEntry): Promise<OutboxEntry | null> {
+  if (scan === null || order === 0) return null;
+  return entries.findOne({ fairnessKey, scan, state: 'waiting', order: { $lt: order }, replay: { $exists: false } });
+}
+
+/** Returns the first of a list that has something, by halving the list; null if none has. @param anyHas whether one of these has it */
+async function firstOf(list: readonly string[], anyHas: (some: readonly string[]) => Promise<boolean>): Promise<string | null> {
+  if (list.length === 0 || !(await anyHas(list))) return null;
+  let among = list;
+  while (among.length > 1) {
+    const half = among.slice(0, Math.ceil(among.length / 2));
+    among = (await anyHas(half)) ? half : among.slice(half.length);
+  }
+  return among[0]!;
+}

@@ -7,7 +7,7 @@ import type { Db } from 'mongodb';
 import type { Locale } from '../../core/scan/locales.ts';
 import { isToken, newToken } from '../accounts/one-time-links.ts';
 import { retryRace } from '../mongo-retry.ts';
-import type { MailPriority } from './outbox.ts';
+import type { MailPriority } from './mails.ts';
 
 /** `bounced`: the mail server refused the address for good. `unsubscribed`: its owner wants no results of public scans. */
 export const SUPPRESSIONS = ['bounced', 'unsubscribed'] as const;

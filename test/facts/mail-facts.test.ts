@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ATTEMPTS_MAX } from '../../api/outbox/delivery-loop.ts';
+import { ATTEMPTS_MAX } from '../../api/outbox/mail-transport.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { resultPath } from '../../core/web-paths.ts';
-import { ADDRESS_KEPT_DAYS, ENTRY_KEPT_DAYS } from '../../stores/outbox/outbox.ts';
+import { ADDRESS_KEPT_DAYS, ENTRY_KEPT_DAYS } from '../../stores/outbox/mails.ts';
 import { BOUNCE_STOPS, LINK_KEPT_DAYS } from '../../stores/outbox/suppressions.ts';
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'public-scans.md'), 'utf8').replace(/\s+/g, ' ');

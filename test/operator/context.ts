@@ -2,6 +2,7 @@
  * The real operator over real stores, on the cluster of KUBECONFIG or the embedded Kubernetes, for tests. The test
  * simulates the pod: no node matches the Job's pod, so it stays pending, and the test reports the status of a kubelet.
  */
+import type { Db } from 'mongodb';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -63,6 +64,7 @@ export interface OperatorContext {
   connection: KubernetesConnection;
   /** Path of a kubeconfig. */
   kubeconfig: string;
+  db: Db;
   stores: AllStores;
   reports: Reports;
   bus: MessageBus;
@@ -250,6 +252,7 @@ export async function openContext(): Promise<OperatorContext> {
   return {
     connection,
     kubeconfig,
+    db: database.db,
     stores,
     reports,
     bus,

@@ -28,7 +28,7 @@ describe('declared webhooks', () => {
   let folder: string;
   let generation: number;
   beforeEach(async () => {
-    for (const name of ['organisations', 'webhooks', 'webhook_deliveries']) await database.db.collection(name).deleteMany({});
+    for (const name of ['organisations', 'webhooks', 'outbox']) await database.db.collection(name).deleteMany({});
     stores = openStores(database.db);
     folder = await mkdtemp(join(tmpdir(), 'curbcut-webhooks-'));
     await mkdir(join(folder, 'hooks'));

@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
 import { ANONYMOUS } from '../../core/organisation.ts';
-import { resultMailId } from '../../stores/outbox/outbox.ts';
+import { resultMailId } from '../../stores/outbox/mails.ts';
+import { findMail } from '../support/find-mail.ts';
 import { openContext, until, type OperatorContext, type Scan } from './context.ts';
 
 describe('operator: the mail about a public scan', () => {
@@ -45,7 +46,7 @@ describe('operator: the mail about a public scan', () => {
     await context.stores.publicScans.claim({ token, scanId: scan.id, ...person, createdAt, expiresAt }, '192.0.2.1');
     return scan;
   }
-  const entry = ({ id }: Scan) => context.stores.outbox.find(resultMailId(id));
+  const entry = ({ id }: Scan) => findMail(context.db, resultMailId(id));
 
   it('is sent once by several replicas, also while no operator leads', async () => {
     const scan = await publicScan();
@@ -65,7 +66,7 @@ describe('operator: the mail about a public scan', () => {
     expect((await entry(later))?.attempts).to.equal(1);
     for (const accept of accepts) accept();
     for (const one of [scan, later]) {
-      await until('the mail was recorded', async () => (await entry(one))?.state === 'sent');
+      await until('the mail was recorded', async () => (await entry(one))?.state === 'delivered');
       expect((await entry(one))?.attempts).to.equal(1);
     }
     await Promise.all([first.stop(), second.stop()]);

@@ -5,20 +5,25 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import PostalMime, { type Email } from 'postal-mime';
 import { withDefaults } from '../../core/scan/options.ts';
 import { createMetrics } from '../../api/metrics.ts';
-import { createCompose, messageIdOf } from '../../api/outbox/compose.ts';
-import { createResultMailTask, type ResultMailDeps } from '../../api/outbox/result-mails.ts';
+import { compose, messageIdOf } from '../../api/outbox/compose.ts';
+import { queueResultMails } from '../../api/outbox/result-mails.ts';
 import { RECORD } from '../../api/outbox/delivery-loop.ts';
-import { CLAIM_LEASE_MS, createSenderTask, type SenderDeps } from '../../api/outbox/mail-transport.ts';
+import { CLAIM_LEASE_MS, sendMails, type MailContext } from '../../api/outbox/mail-transport.ts';
 import { openMailServer, SMTP_LIMITS, type SmtpLimits } from '../../api/outbox/smtp.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
-import { resultMailId, type NewMail } from '../../stores/outbox/outbox.ts';
+import type { MailEntry } from '../../stores/outbox/entries.ts';
+import { MAIL_PRIORITIES, resultMailId, type NewMail } from '../../stores/outbox/mails.ts';
 import type { CountedRequest } from '../../stores/rate-limits.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { until } from '../runtime/cluster.ts';
 import { useDatabase } from '../stores/database.ts';
+import { findMail } from '../support/find-mail.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 import { scanRow } from '../support/scan-rows.ts';
+
+/** What a sender has instead of the ordinary. */
+type SenderChanges = Partial<Omit<MailContext, 'stores'>> & { stores?: Partial<AllStores> };
 
 const BASE = 'https://curbcut.example.com';
 const LIMITS: SmtpLimits = { connectMs: 2_000, greetingMs: 2_000, socketMs: 700, deliveryMs: 5_000 };
@@ -67,22 +72,23 @@ describe('mails of the outbox', () => {
   }
 
   /** Runs a sender as a replica does. */
-  function startSender(smtpUrl: string, over: Partial<SenderDeps> = {}, clock: Clock = systemClock) {
+  function startSender(smtpUrl: string, { stores: replaced, ...over }: SenderChanges = {}, clock: Clock = systemClock) {
     const logger = createFakeLogger();
     const metrics = createMetrics();
     const stopping = new AbortController();
-    const compose = createCompose({ ...stores, reports: { readView: async () => null }, publicBaseUrl: BASE });
-    const task = createSenderTask({
-      ...stores,
-      compose,
-      openServer: (connections) => openMailServer({ smtpUrl, from: 'Curbcut <no-reply@curbcut.example.com>', connections, limits: LIMITS }),
+    const about = { stores, reports: { readView: async () => null }, publicBaseUrl: BASE };
+    const context = {
+      stores: { ...stores, ...replaced },
+      compose: (mail: MailEntry) => compose(about, mail),
+      openServer: (connections: number) =>
+        openMailServer({ smtpUrl, from: 'Curbcut <no-reply@curbcut.example.com>', connections, limits: LIMITS }),
       metrics,
       logger,
       clock,
       pollMs: 20,
       ...over,
-    });
-    const done = task.run(stopping.signal).catch((error: unknown) => error);
+    };
+    const done = sendMails(context, stopping.signal).catch((error: unknown) => error);
     const stop = async () => {
       stopping.abort();
       return done;
@@ -104,9 +110,10 @@ describe('mails of the outbox', () => {
       data: { url: `${BASE}/dashboard/reset-password/secret`, expiresAt: new Date(Date.now() + 3_600_000).toISOString() },
       ...over,
     }) as NewMail;
-  const stateOf = async (id: string) => (await stores.outbox.find(id))?.state;
+  const mailOf = (id: string) => findMail(database.db, id);
+  const stateOf = async (id: string) => (await mailOf(id))?.state;
   const ended = (mail: NewMail) => until('the mail has ended', async () => (await stateOf(mail.id)) !== 'waiting');
-  const tried = (mail: NewMail) => until('the mail was tried', async () => (await stores.outbox.find(mail.id))?.reason);
+  const tried = (mail: NewMail) => until('the mail was tried', async () => (await mailOf(mail.id))?.reason);
 
   async function publicScan(
     phase: 'done' | 'failed' | 'queued' = 'done',
@@ -131,8 +138,8 @@ describe('mails of the outbox', () => {
     await stores.publicScans.claim({ token, scanId: row.id, ...about, ...times, ...(counted && { counted }) }, '192.0.2.1');
     return { scanId: row.id, token };
   }
-  const queueResults = (over: Partial<ResultMailDeps> = {}) =>
-    createResultMailTask({ ...stores, ...over, now: () => new Date() }).run(new AbortController().signal);
+  const queueResults = (replaced: Partial<AllStores> = {}, mailed = true) =>
+    queueResultMails({ stores: { ...stores, ...replaced }, mailed, now: () => new Date() }, new AbortController().signal);
 
   describe('about public scans', () => {
     it('are queued and sent once when the scan has ended, in its language and with the headers of RFC 8058', async () => {
@@ -144,7 +151,7 @@ describe('mails of the outbox', () => {
       expect(await stateOf(resultMailId(scanId))).to.equal('waiting');
       expect(await stateOf(resultMailId(live.scanId))).to.equal(undefined);
       const sender = startSender(server.url);
-      await until('the mail was sent', async () => (await stateOf(resultMailId(scanId))) === 'sent');
+      await until('the mail was sent', async () => (await stateOf(resultMailId(scanId))) === 'delivered');
       await queueResults();
       await sender.stop();
 
@@ -178,7 +185,7 @@ describe('mails of the outbox', () => {
       expect(await database.db.collection('outbox').countDocuments()).to.equal(1);
       const server = await startServer();
       startSender(server.url);
-      await until('the mail was sent', async () => (await stateOf(resultMailId(scanId))) === 'sent');
+      await until('the mail was sent', async () => (await stateOf(resultMailId(scanId))) === 'delivered');
       expect(server.received[0]!.mail.text).to.include('No page could be tested.');
     });
 
@@ -211,7 +218,7 @@ describe('mails of the outbox', () => {
       const hit = randomUUID();
       await stores.rateLimits.admit([rule], { hit });
       const { scanId, token } = await publicScan('failed', 'de', { hit, logs: [rule] }, { reason: 'Unschedulable' });
-      await queueResults({ outbox: null });
+      await queueResults({}, false);
       expect((await stores.rateLimits.admit([rule])).ok, 'returned').to.equal(true);
       expect(await stores.publicScans.findByScan(scanId))
         .to.include({ token })
@@ -227,7 +234,7 @@ describe('mails of the outbox', () => {
       await stores.publicScans.remove(token);
       startSender((await startServer()).url);
       await until('the mail was given up', async () => (await stateOf(resultMailId(scanId))) === 'failed');
-      expect((await stores.outbox.find(resultMailId(scanId)))?.reason).to.equal('gone');
+      expect((await mailOf(resultMailId(scanId)))?.reason).to.equal('gone');
     });
 
     it('are not sent to an address that unsubscribed, which still gets the link for a new password', async () => {
@@ -240,7 +247,7 @@ describe('mails of the outbox', () => {
       const sender = startSender(server.url);
       await ended(password);
       await until('the result was suppressed', async () => (await stateOf(resultMailId(scanId))) === 'suppressed');
-      expect(await stores.outbox.find(resultMailId(scanId))).to.include({ reason: 'unsubscribed' });
+      expect(await mailOf(resultMailId(scanId))).to.include({ reason: 'unsubscribed' });
       expect(server.received.map(({ mail }) => mail.subject)).to.deep.equal(['Nieuw wachtwoord voor Curbcut instellen']);
       expect(await sender.value('curbcut_mail_suppressed_total', { reason: 'unsubscribed' })).to.equal(1);
     });
@@ -255,8 +262,8 @@ describe('mails of the outbox', () => {
       await ended(first);
       await stores.outbox.enqueue(second);
       await ended(second);
-      expect(await stores.outbox.find(first.id)).to.include({ state: 'failed', reason: '550 5.1.1 <(address)> is unknown' });
-      expect(await stores.outbox.find(second.id)).to.include({ state: 'suppressed', reason: 'bounced' });
+      expect(await mailOf(first.id)).to.include({ state: 'failed', reason: '550 5.1.1 <(address)> is unknown' });
+      expect(await mailOf(second.id)).to.include({ state: 'suppressed', reason: 'bounced' });
       expect(await sender.value('curbcut_mail_bounces_total')).to.equal(1);
       expect(sender.lines.some(({ message }) => message === 'mail given up')).to.equal(true);
       expect(JSON.stringify(sender.lines)).not.to.include('ada@');
@@ -280,9 +287,9 @@ describe('mails of the outbox', () => {
       const sender = startSender(server.url);
       await ended(short);
       for (const mail of [long, notice]) await tried(mail);
-      expect(await stores.outbox.find(short.id)).to.include({ state: 'suppressed', reason: 'bounced' });
+      expect(await mailOf(short.id)).to.include({ state: 'suppressed', reason: 'bounced' });
       for (const { id } of [long, notice])
-        expect(await stores.outbox.find(id)).to.deep.include({ state: 'waiting', reason: 'bounced', dueAt: bouncedUntil });
+        expect(await mailOf(id)).to.deep.include({ state: 'waiting', reason: 'bounced', dueAt: bouncedUntil });
       // The bounce is over: the mail is sent, and its delivery lifts the bounce for results as well.
       await sender.stop();
       await database.db.collection('mail_addresses').updateMany({}, { $set: { othersFrom: new Date() } });
@@ -293,7 +300,7 @@ describe('mails of the outbox', () => {
       startSender(server.url);
       for (const mail of [long, notice]) {
         await ended(mail);
-        expect(await stateOf(mail.id)).to.equal('sent');
+        expect(await stateOf(mail.id)).to.equal('delivered');
       }
       expect(server.received.map(({ mail }) => mail.text).join('\n')).to.include(`${BASE}/dashboard/account`);
       await until('the bounce is lifted', async () => (await stores.suppressions.find('ada@example.com', 'public')) === null);
@@ -308,7 +315,7 @@ describe('mails of the outbox', () => {
       startSender(server.url);
       await tried(password);
       await until('the result was given up', async () => (await stateOf(resultMailId(scanId))) === 'failed');
-      expect(await stores.outbox.find(password.id)).to.include({ state: 'waiting', attempts: 1, reason: '550 Go away' });
+      expect(await mailOf(password.id)).to.include({ state: 'waiting', attempts: 1, reason: '550 Go away' });
       expect((await stores.suppressions.find('grace@example.com', 'account'))?.reason).to.equal('bounced');
     });
 
@@ -323,9 +330,8 @@ describe('mails of the outbox', () => {
         return { id: resultMailId(randomUUID()), kind: 'scan_result', to: `ada@${domain}`, locale: 'en', data: { scanId: 'x' } };
       });
       for (const mail of results) await stores.outbox.enqueue(mail);
-      const message = async ({ mail }: { mail: NewMail }) => ({
-        ok: true as const,
-        message: { messageId: `<${mail.id}>`, date: new Date(), to: mail.to, subject: 's', text: 't', html: '', headers: {} },
+      const message = async ({ _id, to }: MailEntry) => ({
+        ...{ messageId: `<${_id}>`, date: new Date(), to, subject: 's', text: 't', html: '', headers: {} },
       });
       const limits = { ...LIMITS, socketMs: 60_000, deliveryMs: 60_000 };
       const openServer = (connections: number) =>
@@ -364,7 +370,7 @@ describe('mails of the outbox', () => {
       const sender = startSender(server.url, { random: () => 0.5 });
       await ended(other);
       await tried(busy);
-      const entry = (await stores.outbox.find(busy.id))!;
+      const entry = (await mailOf(busy.id))!;
       expect(entry).to.include({ state: 'waiting', attempts: 1, reason: '451 4.7.1 Later' });
       expect(entry.dueAt.getTime() - entry.createdAt.getTime()).to.be.at.least(60_000);
       expect(await sender.value('curbcut_mail_attempts_total', { kind: 'password_reset', outcome: 'deferred' })).to.equal(1);
@@ -377,7 +383,7 @@ describe('mails of the outbox', () => {
       await database.db.collection<{ _id: string }>('outbox').updateOne({ _id: mail.id }, { $set: { attempts: 12 } });
       startSender(server.url);
       await ended(mail);
-      expect(await stores.outbox.find(mail.id)).to.include({ state: 'failed', attempts: 13, reason: '451 4.7.1 Later' });
+      expect(await mailOf(mail.id)).to.include({ state: 'failed', attempts: 13, reason: '451 4.7.1 Later' });
     });
 
     it('are not held up by a recipient on whom the server hangs', async () => {
@@ -406,7 +412,7 @@ describe('mails of the outbox', () => {
       await until('sending was paused', () => sender.lines.some(({ message }) => message === 'mail server unavailable, sending paused'));
       const server = await startServer({}, first.port);
       for (const mail of mails) await ended(mail);
-      for (const mail of mails) expect(await stores.outbox.find(mail.id)).to.include({ state: 'sent', attempts: 1 });
+      for (const mail of mails) expect(await mailOf(mail.id)).to.include({ state: 'delivered', attempts: 1 });
       expect(server.received).to.have.lengthOf(5);
     });
 
@@ -427,8 +433,8 @@ describe('mails of the outbox', () => {
         await stores.outbox.enqueue(mail);
         const sender = startSender(url);
         const paused = await until('sending was paused', () => sender.lines.find(({ message }) => message.includes('sending paused')));
-        await until('the mail was released', async () => (await stores.outbox.oldestDue()) !== null);
-        expect(await stores.outbox.find(mail.id)).to.include({ state: 'waiting', attempts: 0 });
+        await until('the mail was released', async () => (await stores.outbox.oldestDue(MAIL_PRIORITIES)) !== null);
+        expect(await mailOf(mail.id)).to.include({ state: 'waiting', attempts: 0 });
         expect(JSON.stringify(paused)).not.to.include('wrong-password');
         await sender.stop();
         await database.db.collection('outbox').deleteMany({});
@@ -446,7 +452,7 @@ describe('mails of the outbox', () => {
       const openServer = () => openMailServer({ smtpUrl: `smtp://127.0.0.1:${port}`, from: 'a@example.com', connections: 1, limits });
       const sender = startSender('', { openServer });
       await until('sending was paused', () => sender.lines.some(({ message }) => message.includes('sending paused')));
-      expect(await stores.outbox.find(mail.id)).to.include({ state: 'waiting' });
+      expect(await mailOf(mail.id)).to.include({ state: 'waiting' });
     });
   });
 
@@ -495,7 +501,7 @@ describe('mails of the outbox', () => {
       const openServer = (connections: number) =>
         openMailServer({ smtpUrl: server.url, from: 'no-reply@curbcut.example.com', connections, limits: SMTP_LIMITS });
       startSender(server.url, { openServer });
-      startSender(server.url, { openServer, outbox: other.outbox, suppressions: other.suppressions });
+      startSender(server.url, { openServer, stores: other });
       for (const mail of mails) await ended(mail);
       expect(server.received.map(({ to }) => to)).to.have.members(mails.map(({ to }) => to));
       expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).to.equal(100);
@@ -510,15 +516,15 @@ describe('mails of the outbox', () => {
       const outbox: AllStores['outbox'] = {
         ...stores.outbox,
         // An operator that died claims nothing more.
-        claim: async (request) => {
+        claim: async (...filter) => {
           if (died) return null;
-          const claim = await stores.outbox.claim(request);
+          const claim = await stores.outbox.claim(...filter);
           died = claim !== null;
           return claim;
         },
-        sent: () => crashed as Promise<boolean>,
+        end: () => crashed as Promise<boolean>,
       };
-      const dying = startSender(server.url, { outbox });
+      const dying = startSender(server.url, { stores: { outbox } });
       await until('the server accepted the mail', () => server.received.length === 1);
 
       const successor = startSender(server.url);
@@ -532,7 +538,7 @@ describe('mails of the outbox', () => {
 
       const lateOutbox = openStores(database.db).outbox;
       await database.db.collection<{ _id: string }>('outbox').updateOne({ _id: mail.id }, { $set: { dueAt: new Date() } });
-      startSender(server.url, { outbox: lateOutbox });
+      startSender(server.url, { stores: { outbox: lateOutbox } });
       await ended(mail);
       expect(server.received.map(({ to }) => to)).to.deep.equal(['ada@example.com', 'other@example.com', 'ada@example.com']);
       expect(server.received[2]!.mail.messageId).to.equal(server.received[0]!.mail.messageId);
@@ -547,12 +553,12 @@ describe('mails of the outbox', () => {
         const mail = reset(`${step}@example.com`);
         await stores.outbox.enqueue(mail);
         const broken = () => Promise.reject(new Error('simulated crash'));
-        const over: Partial<SenderDeps> =
+        const over: SenderChanges =
           step === 'find'
-            ? { suppressions: { ...stores.suppressions, find: broken } }
+            ? { stores: { suppressions: { ...stores.suppressions, find: broken } } }
             : step === 'compose'
               ? { compose: broken }
-              : { outbox: { ...stores.outbox, claim: broken } };
+              : { stores: { outbox: { ...stores.outbox, claim: broken } } };
         const dying = startSender(server.url, over);
         if (step === 'claim') expect(await dying.done).to.have.property('message', 'simulated crash');
         else await tried(mail);
@@ -570,10 +576,12 @@ describe('mails of the outbox', () => {
       const mail = reset('ada@example.com');
       await stores.outbox.enqueue(mail);
       let failures = 2;
-      const outbox = { ...stores.outbox, sent: (claim: Parameters<AllStores['outbox']['sent']>[0]) => (failures-- > 0 ? Promise.reject(new Error('down')) : stores.outbox.sent(claim)) }; // prettier-ignore
-      startSender(server.url, { outbox, clock: fast(100) });
+      const end: AllStores['outbox']['end'] = async (...claim) =>
+        failures-- > 0 ? Promise.reject(new Error('down')) : stores.outbox.end(...claim);
+      const outbox = { ...stores.outbox, end };
+      startSender(server.url, { stores: { outbox }, clock: fast(100) });
       await ended(mail);
-      expect(await stateOf(mail.id)).to.equal('sent');
+      expect(await stateOf(mail.id)).to.equal('delivered');
       expect(server.received).to.have.lengthOf(1);
     });
 
@@ -584,7 +592,7 @@ describe('mails of the outbox', () => {
       await stores.outbox.enqueue(mail);
       startSender(server.url);
       await ended(mail);
-      expect(await stores.outbox.find(mail.id)).to.include({ state: 'failed', reason: 'its link expired' });
+      expect(await mailOf(mail.id)).to.include({ state: 'failed', reason: 'its link expired' });
       expect(server.received).to.deep.equal([]);
     });
 

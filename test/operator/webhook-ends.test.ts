@@ -1,8 +1,9 @@
 /** What ends a webhook or a delivery: 410, days of failures, three days, forbidden addresses; with the mail to the owners. */
 import { expect } from 'chai';
 import { createMetrics } from '../../api/metrics.ts';
-import { createPost, RESPONSE_MAX } from '../../api/outbox/post.ts';
-import { createWebhookSender } from '../../api/outbox/webhook-transport.ts';
+import { deliver } from '../../api/outbox/delivery-loop.ts';
+import { createPost, RESPONSE_MAX, type Post } from '../../api/outbox/post.ts';
+import { createWebhookTransport } from '../../api/outbox/webhook-transport.ts';
 import { announceTask } from '../../operator/webhooks/announce.ts';
 import type { Resolution } from '../../core/scan/targets.ts';
 import { RETRIED_FOR_MS, STOPPED_AFTER_MS } from '../../core/webhooks/webhooks.ts';
@@ -43,7 +44,7 @@ describe('ends of webhooks', () => {
       await stores.users.add({ email, organisation: ACME, password: 'a long enough password', role });
   });
   beforeEach(async () => {
-    for (const name of ['webhooks', 'webhook_deliveries', 'outbox', 'scans']) await database.db.collection(name).deleteMany({});
+    for (const name of ['webhooks', 'outbox', 'scans']) await database.db.collection(name).deleteMany({});
     [answer, ahead, allow] = [{ status: 500 }, 0, ['127.0.0.0/8']];
     resolution = { ok: false, reason: 'not_found' };
     during = async () => undefined;
@@ -60,9 +61,9 @@ describe('ends of webhooks', () => {
     stopping = new AbortController();
     const clock = { ...systemClock, now: () => new Date(Date.now() + ahead) };
     const ordinary = openStores(database.db);
-    done = createWebhookSender({
+    const context = {
       stores: ordinary,
-      post: (...request) =>
+      post: (...request: Parameters<Post>) =>
         createPost({ rules: { allow, deny: [] }, resolver: { resolve: async () => resolution }, userAgent: 'test', timeoutMs: 500 })(
           ...request,
         ),
@@ -72,8 +73,10 @@ describe('ends of webhooks', () => {
       clock,
       pollMs: 20,
       random: () => 0.5,
-      nextAttempt: (_attempts, createdAt, now) => (now.getTime() - createdAt.getTime() > RETRIED_FOR_MS ? null : new Date(Date.now() + 20)),
-    }).run(stopping.signal);
+      nextAttempt: (_attempts: number, createdAt: Date, now: Date) =>
+        now.getTime() - createdAt.getTime() > RETRIED_FOR_MS ? null : new Date(Date.now() + 20),
+    };
+    done = deliver(createWebhookTransport(context), context, stopping.signal);
   }
 
   async function webhook(over: Partial<WebhookFields> = {}): Promise<Webhook> {

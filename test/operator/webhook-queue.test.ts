@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { announceTask } from '../../operator/webhooks/announce.ts';
-import { createCreditsTask } from '../../api/outbox/credits-low.ts';
+import { sayCreditsLow } from '../../api/outbox/credits-low.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { contextOf } from '../support/operator-context.ts';
 import { useDatabase } from '../stores/database.ts';
@@ -19,18 +19,15 @@ describe('the queues of webhooks', () => {
     stores = openStores(database.db);
   });
   beforeEach(async () => {
-    for (const name of ['webhooks', 'webhook_deliveries', 'webhook_events', 'scans']) await database.db.collection(name).deleteMany({});
+    for (const name of ['webhooks', 'outbox', 'webhook_events', 'scans']) await database.db.collection(name).deleteMany({});
     announced = [];
   });
 
-  const run = async (create: typeof announceTask | typeof createCreditsTask) => {
-    const metrics = { ...createOperatorMetrics().stores, webhookEvent: (event: string) => void announced.push(event) };
-    const task =
-      create === announceTask
-        ? announceTask(contextOf({ stores, metrics: { stores: metrics }, settings: { publicBaseUrl: null } }), () => [])
-        : createCreditsTask({ ...stores, metrics, publicBaseUrl: null, now: () => new Date() });
-    await task.run(new AbortController().signal);
-  };
+  const { signal } = new AbortController();
+  const metrics = { ...createOperatorMetrics().stores, webhookEvent: (event: string) => void announced.push(event) };
+  const announce = () =>
+    announceTask(contextOf({ stores, metrics: { stores: metrics }, settings: { publicBaseUrl: null } }), () => []).run(signal);
+  const checkCredits = () => sayCreditsLow({ stores, metrics, publicBaseUrl: null, now: () => new Date() }, signal);
   const typesOf = async (webhook: string) => (await stores.deliveries.list(ACME, webhook, { limit: 10 })).map(({ type }) => type);
 
   it('get no end of a scan that was announced before the webhook was added', async () => {
@@ -44,12 +41,12 @@ describe('the queues of webhooks', () => {
       return added.webhook.id;
     };
     const early = await add('early');
-    await run(announceTask);
+    await announce();
     const late = await add('late');
     const about = { namespace: 'team', name: 'nightly', url: 'https://shop.example.com/', comparison: null };
     const data = { ...about, scanId: row.id, previousScanId: 'before', passed: false };
     await stores.webhookEvents.add({ scan: row.id, organisation: ACME, at: new Date(), data });
-    await run(announceTask);
+    await announce();
     expect(await typesOf(early)).to.have.members(['scan.completed', 'schedule.regressed']);
     expect(await typesOf(late)).to.deep.equal(['schedule.regressed']);
     expect(announced).to.deep.equal(['scan.completed', 'schedule.regressed', 'schedule.regressed']);
@@ -58,12 +55,12 @@ describe('the queues of webhooks', () => {
   it('get a low balance again after a webhook of a manifest was deleted and added again', async () => {
     const declared = { ...FIELDS, name: 'm', events: ['credits.low'], secret: `whsec_${'A'.repeat(43)}=` } as const;
     const [added] = await stores.webhooks.declare(ACME, [declared]);
-    await run(createCreditsTask);
-    await run(createCreditsTask);
+    await checkCredits();
+    await checkCredits();
     expect(await typesOf(added!.webhook.id)).to.deep.equal(['credits.low']);
     await stores.webhooks.declare(ACME, []);
     await stores.webhooks.declare(ACME, [declared]);
-    await run(createCreditsTask);
+    await checkCredits();
     expect(await typesOf(added!.webhook.id)).to.deep.equal(['credits.low', 'credits.low']);
     expect(announced).to.deep.equal(['credits.low', 'credits.low']);
   });

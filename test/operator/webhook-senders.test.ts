@@ -52,7 +52,7 @@ describe('senders of webhooks', function () {
   afterEach(async () => {
     await Promise.all(senders.map((sender) => stop(sender, 'SIGKILL')));
     await Promise.all([receiver.close(), hanging.close()]);
-    for (const name of ['webhooks', 'webhook_deliveries']) await database.db.collection(name).deleteMany({});
+    for (const name of ['webhooks', 'outbox']) await database.db.collection(name).deleteMany({});
   });
 
   /** Answers half of the requests with an error, or not at all. */
@@ -102,7 +102,7 @@ describe('senders of webhooks', function () {
       const body = JSON.stringify({ scan, order });
       return { webhook, organisation, event: `${scan}/${order}`, type: 'scan.completed' as const, scan, order, body };
     });
-  const waiting = (organisation: string) => database.db.collection('webhook_deliveries').countDocuments({ organisation, state: 'waiting' });
+  const waiting = (organisation: string) => database.db.collection('outbox').countDocuments({ organisation, state: 'waiting' });
   async function deliveriesOf(organisation: string, webhook: string): Promise<Delivery[]> {
     return stores.deliveries.list(organisation, webhook, { limit: SCANS * EVENTS_PER_SCAN + 1 });
   }
@@ -180,7 +180,7 @@ describe('senders of webhooks', function () {
     const before = hanging.received.length;
     await stores.deliveries.enqueue(eventsOf(healthy, 'healthy', 'one'));
     await arriving('they are delivered', events, async () => (await waiting('healthy')) === 0);
-    // Without lanes, each delivery of the others would have been tried before.
+    // Without fairness, each delivery of the others would have been tried before.
     expect(hanging.received.length - before).to.be.below((dead.length * scansOfEach * EVENTS_PER_SCAN) / 2);
     for (const organisation of dead) expect(await waiting(organisation)).to.be.above(0);
   });

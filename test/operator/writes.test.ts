@@ -31,7 +31,7 @@ const BATCHED = ['update queues', 'update queue_lines', 'delete queue_lines', 'f
 
 /** Whether the leader's tasks send it, every few seconds, for all scans that ended: for mails, webhooks and the list of sites. */
 const isPeriodic = (command: string): boolean =>
-  /^update scans$| (?:unannounced|unlisted)$| (?:public_scans|webhooks|webhook_events|webhook_deliveries|sites)$/.test(command);
+  /^update scans$| (?:unannounced|unlisted)$| (?:public_scans|webhooks|webhook_events|outbox|sites)$/.test(command);
 
 /** Whether a write only states how far a running scan is. */
 function isProgress(body: unknown): boolean {

@@ -1,17 +1,26 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { domainOf } from '../../core/email-address.ts';
-import { ADDRESS_KEPT_DAYS, createOutbox, ENTRY_KEPT_DAYS, resultMailId, type NewMail } from '../../stores/outbox/outbox.ts';
+import { ADDRESS_KEPT_DAYS, ENTRY_KEPT_DAYS, MAIL_PRIORITIES, resultMailId, type NewMail } from '../../stores/outbox/mails.ts';
+import type { MailEntry } from '../../stores/outbox/entries.ts';
+import { createOutbox, type Claim } from '../../stores/outbox/outbox.ts';
 import { BOUNCE_STOPS, createSuppressions, LINK_KEPT_DAYS } from '../../stores/outbox/suppressions.ts';
+import { findMail } from '../support/find-mail.ts';
 import { useDatabase } from './database.ts';
 
 const START = new Date('2026-11-01T12:00:00Z');
 const DAY = 86_400_000;
-const LEASE = { leaseMs: 60_000 };
+const LEASE_MS = 60_000;
 const resultFor = (to: string): NewMail => {
   const scanId = randomUUID();
   return { id: resultMailId(scanId), kind: 'scan_result', to, locale: 'de', data: { scanId } };
 };
+
+/** A claimed mail as it was queued. */
+function mailOf(claim: Claim | null): NewMail {
+  const { _id: id, kind, to, locale, organisation, data } = claim!.entry as MailEntry;
+  return { id, kind, to, locale, ...(organisation !== undefined && { organisation }), data } as NewMail;
+}
 
 describe('mail stores', () => {
   const database = useDatabase();
@@ -29,12 +38,12 @@ describe('mail stores', () => {
     it('stores a mail once by its id, whatever became of it', async () => {
       const mail = resultFor('ada@example.com');
       await Promise.all([outbox().enqueue(mail), createOutbox(database.another(), clock).enqueue({ ...mail, to: 'other@example.com' })]);
-      const claim = await outbox().claim(LEASE);
-      expect(claim?.mail.id).to.equal(mail.id);
-      await outbox().sent(claim!);
+      const claim = await outbox().claim({}, LEASE_MS);
+      expect(claim?.entry._id).to.equal(mail.id);
+      await outbox().end(claim!, 'delivered', {});
       await outbox().enqueue(mail);
-      expect(await outbox().find(mail.id)).to.include({ state: 'sent', attempts: 1, reason: null });
-      expect(await outbox().claim(LEASE)).to.equal(null);
+      expect(await findMail(database.db, mail.id)).to.include({ state: 'delivered', attempts: 1, reason: null });
+      expect(await outbox().claim({}, LEASE_MS)).to.equal(null);
     });
 
     it('gives a due mail to exactly one of many claims, the oldest first', async () => {
@@ -44,20 +53,20 @@ describe('mail stores', () => {
         pass(1000);
       }
       const replicas = [outbox(), createOutbox(database.another(), clock)];
-      expect((await outbox().claim(LEASE))?.mail).to.deep.equal(mails[0]);
-      const claims = await Promise.all(Array.from({ length: 8 }, (_, index) => replicas[index % 2]!.claim(LEASE)));
-      expect(claims.filter((claim) => claim !== null).map(({ mail }) => mail.id)).to.have.members([mails[1]!.id, mails[2]!.id]);
+      expect(mailOf(await outbox().claim({}, LEASE_MS))).to.deep.equal(mails[0]);
+      const claims = await Promise.all(Array.from({ length: 8 }, (_, index) => replicas[index % 2]!.claim({}, LEASE_MS)));
+      expect(claims.filter((claim) => claim !== null).map(({ entry }) => entry._id)).to.have.members([mails[1]!.id, mails[2]!.id]);
     });
 
     it('passes over the domains that the caller names', async () => {
       await outbox().enqueue(resultFor('a@SLOW.example'));
       await outbox().enqueue(resultFor('b@fast.example'));
-      expect((await outbox().claim({ ...LEASE, exceptDomains: ['slow.example'] }))?.mail.to).to.equal('b@fast.example');
-      expect(await outbox().claim({ ...LEASE, exceptDomains: ['slow.example'] })).to.equal(null);
+      expect(mailOf(await outbox().claim({ exceptKeys: ['slow.example'] }, LEASE_MS)).to).to.equal('b@fast.example');
+      expect(await outbox().claim({ exceptKeys: ['slow.example'] }, LEASE_MS)).to.equal(null);
       expect(domainOf('"odd@local"@Example.COM')).to.equal('example.com');
     });
 
-    it('claims the mails of a lane, and passes over the organisations that the caller names', async () => {
+    it('claims the mails of a priority, and passes over the organisations that the caller names', async () => {
       const data = { organisation: 'Acme', invitedBy: 'ada@example.com', url: 'https://x.example', expiresAt: '2026-11-08T12:00:00Z' };
       const inviteFor = (organisation: string, n: number): NewMail =>
         ({ id: `invitation:${organisation}${n}`, kind: 'invitation', organisation, to: `${n}@${organisation}.example`, locale: 'en', data }); // prettier-ignore
@@ -66,46 +75,51 @@ describe('mail stores', () => {
         await outbox().enqueue(mail);
         pass(1000);
       }
-      expect(await outbox().claim({ ...LEASE, lane: 'account' })).to.equal(null);
-      expect((await outbox().claim({ ...LEASE, lane: 'organisation' }))?.mail).to.deep.equal(first);
-      expect((await outbox().claim({ ...LEASE, lane: 'organisation', exceptOrganisations: ['acme'] }))?.mail).to.deep.equal(other);
-      expect(await outbox().claim({ ...LEASE, lane: 'organisation', exceptOrganisations: ['acme'] })).to.equal(null);
-      expect((await outbox().claim({ ...LEASE, lane: 'public', exceptOrganisations: ['acme'] }))?.mail.id).to.equal(result.id);
-      expect((await outbox().claim(LEASE))?.mail.id).to.equal(second.id);
+      expect(await outbox().claim({ priority: 'account' }, LEASE_MS)).to.equal(null);
+      expect(mailOf(await outbox().claim({ priority: 'organisation' }, LEASE_MS))).to.deep.equal(first);
+      expect(mailOf(await outbox().claim({ priority: 'organisation', exceptOrganisations: ['acme'] }, LEASE_MS))).to.deep.equal(other);
+      expect(await outbox().claim({ priority: 'organisation', exceptOrganisations: ['acme'] }, LEASE_MS)).to.equal(null);
+      expect((await outbox().claim({ priority: 'public', exceptOrganisations: ['acme'] }, LEASE_MS))?.entry._id).to.equal(result.id);
+      expect((await outbox().claim({}, LEASE_MS))?.entry._id).to.equal(second.id);
     });
 
     it('gives a mail to another claim when the lease has ended, and then ignores the first one', async () => {
       const mail = resultFor('ada@example.com');
       await outbox().enqueue(mail);
-      const first = (await outbox().claim(LEASE))!;
+      const first = (await outbox().claim({}, LEASE_MS))!;
       pass(59_999);
-      expect(await outbox().claim(LEASE)).to.equal(null);
+      expect(await outbox().claim({}, LEASE_MS)).to.equal(null);
       pass(1);
-      const second = (await outbox().claim(LEASE))!;
-      expect(second.attempts).to.equal(2);
-      for (const late of [outbox().sent(first), outbox().retry(first, now, 'late'), outbox().release(first), outbox().fail(first, 'late')])
+      const second = (await outbox().claim({}, LEASE_MS))!;
+      expect(second.entry.attempts).to.equal(2);
+      for (const late of [
+        outbox().end(first, 'delivered', {}),
+        outbox().retry(first, now, { error: 'late' }),
+        outbox().release(first),
+        outbox().end(first, 'failed', { error: 'late' }),
+      ])
         expect(await late).to.equal(false);
-      expect(await outbox().suppress(first, 'bounced')).to.equal(false);
-      expect(await outbox().sent(second)).to.equal(true);
-      expect(await outbox().sent(second), 'twice').to.equal(false);
+      expect(await outbox().end(first, 'suppressed', { error: 'bounced' })).to.equal(false);
+      expect(await outbox().end(second, 'delivered', {})).to.equal(true);
+      expect(await outbox().end(second, 'delivered', {}), 'twice').to.equal(false);
     });
 
     it('makes a mail due again later with the reason, or as if it had not been claimed', async () => {
       const mail = resultFor('ada@example.com');
       await outbox().enqueue(mail);
-      const first = (await outbox().claim(LEASE))!;
-      expect(await outbox().retry(first, new Date(START.getTime() + 120_000), '451 try later')).to.equal(true);
+      const first = (await outbox().claim({}, LEASE_MS))!;
+      expect(await outbox().retry(first, new Date(START.getTime() + 120_000), { error: '451 try later' })).to.equal(true);
       pass(119_999);
-      expect(await outbox().claim(LEASE)).to.equal(null);
-      expect(await outbox().find(mail.id)).to.include({ state: 'waiting', attempts: 1, reason: '451 try later' });
+      expect(await outbox().claim({}, LEASE_MS)).to.equal(null);
+      expect(await findMail(database.db, mail.id)).to.include({ state: 'waiting', attempts: 1, reason: '451 try later' });
       pass(1);
       const dueSince = now;
       pass(900_000);
-      const second = (await outbox().claim(LEASE))!;
-      expect(second).to.deep.include({ attempts: 2, mail, dueAt: dueSince });
+      const second = (await outbox().claim({}, LEASE_MS))!;
+      expect([mailOf(second), second.entry.attempts, second.dueAt]).to.deep.equal([mail, 2, dueSince]);
       expect(await outbox().release(second)).to.equal(true);
-      expect(await outbox().oldestDue(), 'the time that it waits for the mail server').to.deep.equal(dueSince);
-      expect((await outbox().claim(LEASE))?.attempts).to.equal(2);
+      expect(await outbox().oldestDue(MAIL_PRIORITIES), 'the time that it waits for the mail server').to.deep.equal(dueSince);
+      expect((await outbox().claim({}, LEASE_MS))?.entry.attempts).to.equal(2);
     });
 
     it('records why a mail was not sent, and removes its links at once and its address after some weeks', async () => {
@@ -113,15 +127,15 @@ describe('mail stores', () => {
       const data = { organisation: 'Acme', invitedBy: 'ada@example.com', url, expiresAt: '2026-11-08T12:00:00Z' };
       const invitation: NewMail = { id: 'invitation:1', kind: 'invitation', to: 'grace@example.com', locale: 'en', data };
       await outbox().enqueue(invitation);
-      expect(await outbox().fail((await outbox().claim(LEASE))!, '550 no such user')).to.equal(true);
+      expect(await outbox().end((await outbox().claim({}, LEASE_MS))!, 'failed', { error: '550 no such user' })).to.equal(true);
       const bounced = resultFor('grace@example.com');
       await outbox().enqueue(bounced);
-      expect(await outbox().suppress((await outbox().claim(LEASE))!, 'bounced')).to.equal(true);
+      expect(await outbox().end((await outbox().claim({}, LEASE_MS))!, 'suppressed', { error: 'bounced' })).to.equal(true);
       const waiting = resultFor('grace@example.com');
       await outbox().enqueue(waiting);
 
-      expect(await outbox().find('invitation:1')).to.deep.include({ state: 'failed', reason: '550 no such user', finishedAt: START });
-      expect(await outbox().find(bounced.id)).to.deep.include({ state: 'suppressed', reason: 'bounced' });
+      expect(await findMail(database.db, 'invitation:1')).to.deep.include({ state: 'failed', reason: '550 no such user' });
+      expect(await findMail(database.db, bounced.id)).to.deep.include({ state: 'suppressed', reason: 'bounced' });
       expect(JSON.stringify(await database.db.collection('outbox').find().toArray())).not.to.include('secret-token');
 
       pass(ADDRESS_KEPT_DAYS * DAY - 1);
@@ -129,25 +143,25 @@ describe('mail stores', () => {
       pass(1);
       expect(await outbox().removeAddresses()).to.equal(2);
       expect(await outbox().removeAddresses()).to.equal(0);
-      expect((await outbox().find(bounced.id))?.to).to.equal(null);
-      expect((await outbox().find(waiting.id))?.to).to.equal('grace@example.com');
+      expect((await findMail(database.db, bounced.id))?.to).to.equal(null);
+      expect((await findMail(database.db, waiting.id))?.to).to.equal('grace@example.com');
       const stored = await database.db.collection('outbox').find({ state: { $ne: 'waiting' } }).toArray(); // prettier-ignore
       expect(JSON.stringify(stored)).not.to.include('grace').and.not.to.include('example.com');
       for (const { expiresAt } of stored) expect(expiresAt).to.deep.equal(new Date(START.getTime() + ENTRY_KEPT_DAYS * DAY));
     });
 
     it('reports since when the oldest unclaimed mail is due', async () => {
-      expect(await outbox().oldestDue()).to.equal(null);
+      expect(await outbox().oldestDue(MAIL_PRIORITIES)).to.equal(null);
       await outbox().enqueue(resultFor('a@example.com'));
       pass(5000);
       await outbox().enqueue(resultFor('b@example.com'));
-      expect(await outbox().oldestDue()).to.deep.equal(START);
-      const first = (await outbox().claim(LEASE))!;
-      expect(await outbox().oldestDue()).to.deep.equal(now);
-      await outbox().sent((await outbox().claim(LEASE))!);
-      expect(await outbox().oldestDue()).to.equal(null);
-      await outbox().retry(first, new Date(now.getTime() + 1000), 'later');
-      expect(await outbox().oldestDue()).to.equal(null);
+      expect(await outbox().oldestDue(MAIL_PRIORITIES)).to.deep.equal(START);
+      const first = (await outbox().claim({}, LEASE_MS))!;
+      expect(await outbox().oldestDue(MAIL_PRIORITIES)).to.deep.equal(now);
+      await outbox().end((await outbox().claim({}, LEASE_MS))!, 'delivered', {});
+      expect(await outbox().oldestDue(MAIL_PRIORITIES)).to.equal(null);
+      await outbox().retry(first, new Date(now.getTime() + 1000), { error: 'later' });
+      expect(await outbox().oldestDue(MAIL_PRIORITIES)).to.equal(null);
     });
   });
 
@@ -206,13 +220,13 @@ describe('mail stores', () => {
         await suppressions().bounced(address, kind);
         const { results, others } = BOUNCE_STOPS[kind];
         expect(others).to.be.below(results);
-        for (const [lane, ms] of [
+        for (const [priority, ms] of [
           ['public', results],
           ['organisation', others],
           ['account', others],
         ] as const)
           // prettier-ignore
-          expect(await suppressions().find(address, lane)).to.deep.equal({ reason: 'bounced', until: new Date(START.getTime() + ms) });
+          expect(await suppressions().find(address, priority)).to.deep.equal({ reason: 'bounced', until: new Date(START.getTime() + ms) });
       }
       await suppressions().bounced('gone@example.com', 'doubtful');
       pass(BOUNCE_STOPS.certain.others - 1);

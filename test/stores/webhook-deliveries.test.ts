@@ -4,13 +4,13 @@ import { openStores, type AllStores } from '../../stores/stores.ts';
 import { useDatabase } from './database.ts';
 
 const LEASE_MS = 60_000;
-const ANY = { exceptWebhooks: [], exceptOrganisations: [] };
+const ANY = { priority: 'webhook' } as const;
 
 describe('deliveries of webhooks', () => {
   const database = useDatabase();
   let stores: AllStores;
   beforeEach(async () => {
-    await database.db.collection('webhook_deliveries').deleteMany({});
+    await database.db.collection('outbox').deleteMany({});
     stores = openStores(database.db);
   });
 
@@ -28,17 +28,16 @@ describe('deliveries of webhooks', () => {
 
   it('claims for the first endpoint of a list that has one due, however old those of the others are', async () => {
     for (const webhook of ['a', 'b', 'c']) await stores.deliveries.enqueue([delivery(webhook, 'one')]);
-    const claimed = async (onlyWebhooks: string[]) =>
-      (await stores.deliveries.claim({ ...ANY, onlyWebhooks }, LEASE_MS))?.delivery.webhook ?? null;
+    const claimed = async (onlyKeys: string[]) => (await stores.outbox.claim({ ...ANY, onlyKeys }, LEASE_MS))?.entry.fairnessKey ?? null;
     expect(await claimed(['idle', 'c', 'a'])).to.equal('c');
     expect(await claimed(['idle', 'c', 'a'])).to.equal('a');
     expect(await claimed(['idle', 'c', 'a'])).to.equal(null);
   });
 
   it('stores one replay for a key, which no later event of its scan waits for', async () => {
-    const { deliveries } = stores;
+    const { deliveries, outbox } = stores;
     const [first] = await deliveries.enqueue([delivery('a', 'scan')]);
-    await deliveries.end((await deliveries.claim(ANY, LEASE_MS))!, 'delivered', {
+    await outbox.end((await outbox.claim(ANY, LEASE_MS))!, 'delivered', {
       durationMs: 1,
       statusCode: 200,
       error: null,
@@ -49,8 +48,8 @@ describe('deliveries of webhooks', () => {
     expect(replays[0]!.id).to.equal(replays[1]!.id).and.not.equal(replays[2]!.id);
     expect(await deliveries.list('acme', 'a', { limit: 10 })).to.have.lengthOf(3);
     // The replays are claimed, and wait until they are retried.
-    for (const _ of [1, 2]) await deliveries.claim(ANY, LEASE_MS);
+    for (const _ of [1, 2]) await outbox.claim(ANY, LEASE_MS);
     const [regressed] = await deliveries.enqueue([delivery('a', 'scan', 1)]);
-    expect((await deliveries.claim(ANY, LEASE_MS))?.delivery.id).to.equal(regressed!.id);
+    expect((await outbox.claim(ANY, LEASE_MS))?.entry._id).to.equal(regressed!.id);
   });
 });

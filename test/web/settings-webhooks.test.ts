@@ -43,11 +43,11 @@ describe('pages of webhooks in a browser', () => {
 
   /** Records attempts of every kind: one that failed, and one that was interrupted. */
   async function attempt(): Promise<void> {
-    const filter = { exceptWebhooks: [], exceptOrganisations: [] };
-    const claim = (await web.stores.deliveries.claim(filter, 60_000))!;
+    const filter = { priority: 'webhook' } as const;
+    const claim = (await web.stores.outbox.claim(filter, 60_000))!;
     const failed = { durationMs: 38, statusCode: 503, error: 'The endpoint answered 503.', response: '<b>busy</b>' };
-    await web.stores.deliveries.retry(claim, new Date(), failed);
-    await web.stores.deliveries.claim(filter, 60_000);
+    await web.stores.outbox.retry(claim, new Date(), failed);
+    await web.stores.outbox.claim(filter, 60_000);
   }
 
   it('are accessible with and without webhooks, with a log, and when one is stopped', async () => {

@@ -2,7 +2,8 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isEmailAddress, mailboxOf } from '../../../core/email-address.ts';
 import { type Invitation, INVITATION_HOURS, INVITATIONS_MAX } from '../../../stores/accounts/invitations.ts';
-import type { NewMail, Outbox } from '../../../stores/outbox/outbox.ts';
+import type { NewMail } from '../../../stores/outbox/mails.ts';
+import type { Outbox } from '../../../stores/outbox/outbox.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import type { LimitSize } from '../../http/rate-limits.ts';

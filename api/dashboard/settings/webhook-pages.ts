@@ -23,7 +23,8 @@ import {
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import type { ActorNames } from '../names.ts';
 import { csrfField, titledPage } from '../forms.ts';
-import type { Delivery, DeliveryAttempt } from '../../../stores/outbox/deliveries.ts';
+import type { Delivery } from '../../../stores/outbox/deliveries.ts';
+import type { Attempt } from '../../../stores/outbox/entries.ts';
 
 const DISABLED: Readonly<Record<DisabledReason, string>> = { requested: 'Disabled', gone: 'Stopped: 410', failing: 'Stopped: failing' };
 
@@ -190,7 +191,7 @@ function deliveryBlock(request: FastifyRequest, delivery: Delivery, path: string
   </details>`;
 }
 
-function attemptText({ at, durationMs, statusCode, error, response }: DeliveryAttempt): Html {
+function attemptText({ at, durationMs, statusCode, error, response }: Attempt): Html {
   const outcome = durationMs === null ? 'under way, or interrupted' : `${statusCode ?? 'no answer'} after ${durationMs} ms`;
   return html`${time(at)}: ${outcome}.${error !== null && ` ${error}`}${response && html` <q>${response}</q>`}`;
 }

@@ -1,18 +1,21 @@
 /** The mail about the result of a public scan: queued, claimed, sent and recorded. */
-import { createRateLimits } from '../../../stores/rate-limits.ts';
-import { createResultMailTask } from '../../../api/outbox/result-mails.ts';
+import { queueResultMails } from '../../../api/outbox/result-mails.ts';
 import { createOutboxMetrics } from '../../../api/outbox/metrics.ts';
-import { CLAIM_LEASE_MS, createSenderTask } from '../../../api/outbox/mail-transport.ts';
+import { CLAIM_LEASE_MS, sendMails } from '../../../api/outbox/mail-transport.ts';
 import type { Message } from '../../../api/outbox/smtp.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { dependencyIsDown } from '../../../stores/availability.ts';
 import { createMetricFactory } from '../../../stores/process-metrics.ts';
-import { createOutbox, resultMailId, type Outbox } from '../../../stores/outbox/outbox.ts';
+import { resultMailId } from '../../../stores/outbox/mails.ts';
+import { createOutbox, type Outbox } from '../../../stores/outbox/outbox.ts';
 import { createSuppressions } from '../../../stores/outbox/suppressions.ts';
 import { createPublicScans } from '../../../stores/scans/public-scans.ts';
 import { createScans } from '../../../stores/scans/scans.ts';
+import { openStores } from '../../../stores/stores.ts';
+import type { MailEntry } from '../../../stores/outbox/entries.ts';
 import { scanRow } from '../../support/scan-rows.ts';
 import { SCAN_ID } from '../../support/scan-samples.ts';
+import { findMail } from '../../support/find-mail.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 import type { FlowOf } from './flow.ts';
 
@@ -40,13 +43,13 @@ function ofOneMail(outbox: Outbox): Outbox {
   let isClaimed = false;
   return {
     ...outbox,
-    async claim(request) {
-      const claim = isClaimed ? null : await outbox.claim(request);
+    async claim(...filter) {
+      const claim = isClaimed ? null : await outbox.claim(...filter);
       isClaimed ||= claim !== null;
       return claim;
     },
-    async retry(claim, at, reason) {
-      const recorded = await outbox.retry(claim, at, reason);
+    async retry(...attempt) {
+      const recorded = await outbox.retry(...attempt);
       isClaimed = false;
       return recorded;
     },
@@ -59,24 +62,23 @@ export const mail: FlowOf = (db, healthy) => {
   const mailId = resultMailId(SCAN_ID);
   const sent: string[] = [];
   const outbox = ofOneMail(createOutbox(db, { now }));
-  const stored = createOutbox(healthy, { now });
+  const stores = { ...openStores(db), outbox, suppressions: createSuppressions(db, { now }), publicScans: createPublicScans(db, now) };
 
   /** Runs the sender until the mail has ended. */
   async function send(): Promise<void> {
     const stopping = new AbortController();
-    const task = createSenderTask({
-      outbox,
-      suppressions: createSuppressions(db, { now }),
-      compose: async (claim) => ({ ok: true, message: { to: claim.mail.to } as Message }),
-      openServer: () => ({ send: async ({ to }) => (sent.push(to), { ok: true }), close: () => undefined }),
+    const context = {
+      stores,
+      compose: async ({ to }: MailEntry) => ({ to }) as Message,
+      openServer: () => ({ send: async ({ to }: Message) => (sent.push(to), { ok: true as const }), close: () => undefined }),
       metrics: METRICS,
       logger: silentLogger,
       clock,
-    });
+    };
     let stopped = false;
-    const running = task.run(stopping.signal).finally(() => (stopped = true));
+    const running = sendMails(context, stopping.signal).finally(() => (stopped = true));
     running.catch(() => undefined);
-    while (!stopped && (await stored.find(mailId))?.state === 'waiting') await new Promise((resolve) => setTimeout(resolve, 1));
+    while (!stopped && (await findMail(healthy, mailId))?.state === 'waiting') await new Promise((resolve) => setTimeout(resolve, 1));
     stopping.abort();
     await running;
   }
@@ -90,10 +92,7 @@ export const mail: FlowOf = (db, healthy) => {
       await createPublicScans(healthy, now).claim({ ...about, ...times }, '192.0.2.1');
     },
     async attempt() {
-      const publicScans = createPublicScans(db, now);
-      await createResultMailTask({ publicScans, scans: createScans(db), outbox, rateLimits: createRateLimits(db), now }).run(
-        new AbortController().signal,
-      );
+      await queueResultMails({ stores, mailed: true, now }, new AbortController().signal);
       await send();
     },
     isOutage: dependencyIsDown,
