@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { normaliseHtml } from './normalise-html.ts';
-import type { FindingList, ReportNode, ReportPage, ReportViolation } from '../schema/page.ts';
+import { type FindingList, type ReportNode, type ReportPage, type ReportViolation, testedPages } from '../schema/page.ts';
 import type { RootCause } from '../schema/root-cause.ts';
 
-/** The maximum number of pages that a group lists. The total is in `pages`. */
+/** The maximum number of pages that a root cause lists. The total is in `pages`. */
 const PAGE_URLS_MAX = 100;
 
 /** Elements whose content says which component they are: two buttons may differ only in their icon. */
@@ -56,74 +56,44 @@ export function rootCauseFingerprint(rule: string, node: Pick<ReportNode, 'html'
 /** The fingerprints of nodes, because nodes are capped, pictured and grouped by them. */
 const fingerprints = new WeakMap<object, Pick<ReportNode, 'html' | 'landmark' | 'contrast'> & { rule: string; fingerprint: string }>();
 
-interface Collected {
-  violation: ReportViolation;
-  example: ReportNode;
-  impact: number;
-  elements: number;
-  pages: number;
-  pageUrls: string[];
-  lastPage: number;
-}
-
-function collect(pages: readonly ReportPage[], list: FindingList): Map<string, Collected> {
-  const groups = new Map<string, Collected>();
-  for (const [index, page] of pages.entries()) {
-    if (!page.tested) continue;
-    for (const violation of page[list]) {
-      for (const node of violation.nodes) add(groups, violation, node, page.url, index);
-      // Each has an example among the nodes; see `capNodes`.
-      for (const { fingerprint, elements } of violation.nodes_beyond ?? []) {
-        const group = groups.get(fingerprint);
-        if (group !== undefined) group.elements += elements;
-      }
-    }
-  }
-  return groups;
-}
-
-function add(groups: Map<string, Collected>, violation: ReportViolation, example: ReportNode, url: string, page: number): void {
-  const fingerprint = rootCauseFingerprint(violation.rule, example);
-  const impact = IMPACTS.indexOf(violation.impact);
-  let group = groups.get(fingerprint);
-  if (group === undefined) {
-    group = { violation, example, impact, elements: 0, pages: 0, pageUrls: [], lastPage: -1 };
-    groups.set(fingerprint, group);
-  }
-  group.elements += 1;
-  group.impact = Math.min(group.impact, impact);
-  if (group.lastPage === page) return;
-  group.lastPage = page;
-  group.pages += 1;
-  if (group.pageUrls.length < PAGE_URLS_MAX) group.pageUrls.push(url);
-}
-
 const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 
 /**
- * Groups the findings of all tested pages by root cause, worst first: by impact, then pages, then elements. Rule and fingerprint
- * come last, so that the order is the same in every run. The example is the first element in the scan's order.
+ * The root causes of the findings of all tested pages, worst first: by impact, then pages, then elements. Rule and fingerprint come
+ * last, so that the order is the same in every run. The example is the first element in the scan's order.
  */
 export function rootCausesOf(pages: readonly ReportPage[], list: FindingList): RootCause[] {
-  return [...collect(pages, list)]
-    .sort(
-      ([a, left], [b, right]) =>
-        left.impact - right.impact ||
-        right.pages - left.pages ||
-        right.elements - left.elements ||
-        compare(left.violation.rule, right.violation.rule) ||
-        compare(a, b),
-    )
-    .map(([fingerprint, { violation, impact, pages, elements, example, pageUrls }]) => ({
-      fingerprint,
-      rule: violation.rule,
-      impact: IMPACTS[impact]!,
-      wcag: violation.wcag,
-      help: violation.help,
-      help_url: violation.help_url,
-      pages,
-      elements,
-      example,
-      page_urls: pageUrls,
-    }));
+  const causes = new Map<string, RootCause>();
+  for (const page of testedPages(pages)) {
+    const onPage = new Set<string>();
+    for (const violation of page[list]) {
+      for (const node of violation.nodes) {
+        const fingerprint = rootCauseFingerprint(violation.rule, node);
+        const cause = causes.get(fingerprint) ?? newCause(fingerprint, violation, node);
+        causes.set(fingerprint, cause);
+        cause.elements += 1;
+        if (rank(violation) < rank(cause)) cause.impact = violation.impact;
+        if (onPage.has(fingerprint)) continue;
+        onPage.add(fingerprint);
+        cause.pages += 1;
+        if (cause.page_urls.length < PAGE_URLS_MAX) cause.page_urls.push(page.url);
+      }
+      // Each has an example among the nodes; see `capNodes`.
+      for (const { fingerprint, elements } of violation.nodes_beyond ?? []) {
+        const cause = causes.get(fingerprint);
+        if (cause !== undefined) cause.elements += elements;
+      }
+    }
+  }
+  return [...causes.values()].sort(
+    (a, b) =>
+      rank(a) - rank(b) || b.pages - a.pages || b.elements - a.elements || compare(a.rule, b.rule) || compare(a.fingerprint, b.fingerprint),
+  );
 }
+
+const rank = ({ impact }: Pick<RootCause, 'impact'>): number => IMPACTS.indexOf(impact);
+
+const newCause = (fingerprint: string, { rule, impact, wcag, help, help_url }: ReportViolation, example: ReportNode): RootCause => ({
+  ...{ fingerprint, rule, impact, wcag, help, help_url },
+  ...{ pages: 0, elements: 0, example, page_urls: [] },
+});

@@ -98,7 +98,6 @@ function addPage(changes: Changes, page: ReducedPage, isNewPage = false): void {
     changes.add(page, rule, { elements, undescribed: page.undescribed.get(rule) ?? NO_ELEMENTS }, isNewPage);
 }
 
-/** Only elements that count as new are known issues. */
 const withoutKnown = ({ known_elements: _, ...change }: CauseChange): CauseChange => change;
 
 interface Changes {
@@ -107,72 +106,50 @@ interface Changes {
 }
 
 interface Collected {
-  rule: string;
-  impact: number;
-  onNewPages: number;
-  known: number;
-  knownOnNewPages: number;
+  change: CauseChange;
   pages: Set<string>;
   found: { page: string; element: ReducedElement }[];
-  /** The number of elements that are not in `found`, because the export does not describe them. */
-  undescribed: number;
 }
 
 /** Collects the changed elements of a scan by root cause. */
 function createChanges(scan: ReducedReport, other: ReducedReport): Changes {
   const causes = new Map<string, Collected>();
-  function causeOf(fingerprint: string, rule: string): Collected {
-    const cause = causes.get(fingerprint) ?? {
-      rule,
-      impact: IMPACTS.length,
-      ...{ onNewPages: 0, known: 0, knownOnNewPages: 0, undescribed: 0 },
-      pages: new Set(),
-      found: [],
-    };
+
+  function newCause(fingerprint: string, rule: string, impact: number): Collected {
+    const numbers = { elements: 0, pages: 0, in_both: other.fingerprints.has(fingerprint), examples: [], on_new_pages: 0 };
+    const change = { fingerprint, rule, impact: IMPACTS[impact]!, ...scan.rules.get(rule)!, ...numbers };
+    const cause: Collected = { change, pages: new Set(), found: [] };
     causes.set(fingerprint, cause);
     return cause;
   }
-  /** Counts elements of a cause, all known or none. */
-  function count(cause: Collected, elements: number, known: boolean, isNewPage: boolean): void {
-    cause.onNewPages += isNewPage ? elements : 0;
-    cause.known += known ? elements : 0;
-    cause.knownOnNewPages += known && isNewPage ? elements : 0;
+
+  /** Counts elements of a root cause on a page. */
+  function count(
+    page: string,
+    rule: string,
+    { fingerprint, impact, known }: Pick<ReducedElement, 'fingerprint' | 'impact' | 'known'>,
+    elements: number,
+    isNewPage: boolean,
+  ): Collected {
+    const cause = causes.get(fingerprint) ?? newCause(fingerprint, rule, impact);
+    const { change } = cause;
+    if (impact < IMPACTS.indexOf(change.impact)) change.impact = IMPACTS[impact]!;
+    cause.pages.add(page);
+    change.elements += elements;
+    if (isNewPage) change.on_new_pages += elements;
+    // Only elements that count as new are known issues.
+    if (known && !(isNewPage && change.in_both)) change.known_elements = (change.known_elements ?? 0) + elements;
+    return cause;
   }
+
   return {
-    add(page, rule, { elements, undescribed }, isNewPage = false) {
-      for (const element of elements) {
-        const cause = causeOf(element.fingerprint, rule);
-        cause.impact = Math.min(cause.impact, element.impact);
-        count(cause, 1, element.known, isNewPage);
-        cause.pages.add(page.url);
-        cause.found.push({ page: page.url, element });
-      }
-      for (const [fingerprint, { elements: more, impact, known }] of undescribed) {
-        const cause = causeOf(fingerprint, rule);
-        cause.impact = Math.min(cause.impact, impact);
-        count(cause, more, known, isNewPage);
-        cause.pages.add(page.url);
-        cause.undescribed += more;
-      }
+    add({ url }, rule, { elements, undescribed }, isNewPage = false) {
+      for (const element of elements) count(url, rule, element, 1, isNewPage).found.push({ page: url, element });
+      for (const [fingerprint, more] of undescribed) count(url, rule, { fingerprint, ...more }, more.elements, isNewPage);
     },
     end: () =>
-      [...causes]
-        .map(([fingerprint, { rule, impact, onNewPages, pages, found, undescribed, ...cause }]) => {
-          const inBoth = other.fingerprints.has(fingerprint);
-          const known = cause.known - (inBoth ? cause.knownOnNewPages : 0);
-          return {
-            fingerprint,
-            rule,
-            impact: IMPACTS[impact]!,
-            ...scan.rules.get(rule)!,
-            elements: found.length + undescribed,
-            pages: pages.size,
-            in_both: inBoth,
-            examples: examplesOf(found),
-            on_new_pages: onNewPages,
-            ...(known > 0 && { known_elements: known }),
-          };
-        })
+      [...causes.values()]
+        .map(({ change, pages, found }) => ({ ...change, pages: pages.size, examples: examplesOf(found) }))
         .sort(
           (a, b) =>
             IMPACTS.indexOf(a.impact) - IMPACTS.indexOf(b.impact) ||
