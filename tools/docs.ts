@@ -111,6 +111,7 @@ Each item of \`detail\` has \`loc\`, \`msg\`, \`type\` and \`bounds\`, what the 
 These codes have more fields: \`permission_denied\` the missing \`permission\` (absent if a test key cannot make the change);
 \`insufficient_credits\` \`balance\` and \`pages_requested\`; \`queue_full\` \`limit\`, whose share of the live scans is used up (${QUEUE_LIMITS.join(', ')});
 \`too_many_streams\` and \`streams_full\` \`limit\`, whose event streams are too many (${STREAM_LIMITS.join(', ')});
+\`already_created\` the \`id\` of what the earlier request created or changed;
 \`known_issue_exists\` the \`known_issue_id\` of the other one; both it and \`known_issue_managed_by_manifest\` the \`manifest\` that declares it, with \`namespace\` and \`name\`.
 `;
 

@@ -1,5 +1,4 @@
 /** Routes that issue, list and revoke API keys. */
-import { randomUUID } from 'node:crypto';
 import { Type, type Static } from 'typebox';
 import { KEY_NAME_MAX, KEY_SCOPES } from '../../core/accounts.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
@@ -7,24 +6,13 @@ import { KEY_STATUSES, statusOf, type ApiKey } from '../../stores/accounts/keys.
 import { storesOf } from './scoped-stores.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError } from '../http/errors.ts';
-import { idempotencyOf, issueOnce } from './idempotent-keys.ts';
+import { alreadyCreated } from '../http/plugins/idempotency.ts';
 import { askedBy, createKeyManagement } from './key-management.ts';
 import { growing, nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
 import { EXAMPLES } from '../http/examples.ts';
-import {
-  answer,
-  emptyAnswer,
-  idempotencyKeyHeader,
-  keyOrSession,
-  LIMITED,
-  reference,
-  refusals,
-  CHANGES,
-  WITH_BODY,
-  WITH_SESSION,
-} from '../http/responses.ts';
+import { answer, emptyAnswer, keyOrSession, LIMITED, reference, refusals, CHANGES, WITH_BODY, WITH_SESSION } from '../http/responses.ts';
 
 export const NewKey = Type.Object(
   {
@@ -101,14 +89,10 @@ const ISSUE_KEY = {
     'The key is shown once: only its SHA-256 is stored. To rotate a key: create a new one, deploy it, test it, then revoke the old one. ' +
     `An organisation can have ${LIVE_KEYS_MAX} live keys.`,
   security: keyOrSession('keys:write'),
-  headers: idempotencyKeyHeader(
-    'For 24 hours, a request with the same Idempotency-Key, body and sender (API key or session) creates no second key and returns the ' +
-      'first response, with the key.',
-  ),
   body: NewKey,
   response: {
-    201: answer('The new key.', reference(IssuedKey), [...LIMITED, 'Idempotent-Replayed'], { issued: EXAMPLES.issuedKey }),
-    ...refusals([...CHANGES, ...WITH_BODY, 'too_many_keys', 'idempotency_conflict']),
+    201: answer('The new key.', reference(IssuedKey), LIMITED, { issued: EXAMPLES.issuedKey }),
+    ...refusals([...CHANGES, ...WITH_BODY, 'too_many_keys']),
   },
 };
 
@@ -144,21 +128,15 @@ export const keyRoutes: FastifyPluginAsyncTypebox = async (scope) => {
   scope.post(
     '/v1/api-keys',
     {
-      config: { session: true, permission: 'keys:write', limit: 'key-creations', idempotency: 'own', testKeys: true },
+      config: { session: true, permission: 'keys:write', limit: 'key-creations', idempotency: 'secret', testKeys: true },
       schema: ISSUE_KEY,
     },
     async (request, reply) => {
       const { name, expires_at: expires, scopes, test } = request.body;
       const expiresAt = expires == null ? null : readDateTime(expires);
-      const asked = askedBy(request);
-      const idempotency = idempotencyOf(request);
-      const wanted = { name, expiresAt, scopes, test };
-      const { issued, replayed } =
-        idempotency === null
-          ? { issued: await management.issue(asked, wanted), replayed: false }
-          : await issueOnce({ management, logger, newId: randomUUID }, asked, wanted, idempotency);
-      if (!issued.ok) throw issued.reason === 'already_issued' ? new TypeError('a random ID exists') : new ApiError(issued.reason);
-      if (replayed) reply.header('Idempotent-Replayed', 'true');
+      const id = request.idempotent?.resourceId;
+      const issued = await management.issue(askedBy(request), { name, expiresAt, scopes, test, id });
+      if (!issued.ok) throw issued.reason === 'already_issued' ? alreadyCreated(id!) : new ApiError(issued.reason);
       return reply.code(201).send({ ...toShared(issued.key), key: issued.secret });
     },
   );

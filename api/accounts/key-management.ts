@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type Caller, isTest, type KeyRights, rightsOfNewKey, type WantedRights } from '../../core/accounts.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { ApiKey, IssuedKey, KeyRequest } from '../../stores/accounts/keys.ts';
+import type { ApiKey, IssuedKey } from '../../stores/accounts/keys.ts';
 import { ApiError, ValidationFailure } from '../http/errors.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { requirePermission } from '../http/plugins/permissions.ts';
@@ -17,18 +17,17 @@ export interface WantedKey extends WantedRights {
   name: string;
   /** Repeated requests with the same ID issue one key. Default: a random one. */
   id?: string;
-  /** See `KeyRequest`. */
-  bytes?: KeyRequest['bytes'];
 }
 
 /** Who asks: the caller, the stores of the caller's organisation, and the ID of the HTTP request, for logs. */
 export interface Asked {
   caller: Caller;
-  stores: Pick<ScopedStores, 'keys' | 'audit' | 'callerIsUsable' | 'idempotency'>;
+  stores: Pick<ScopedStores, 'keys' | 'audit' | 'callerIsUsable'>;
   request: string;
 }
 
 export function createKeyManagement({ now, logger }: KeyManagementDeps) {
+  /** Records what happened to a key, if its entries are missing. A failure is only logged: it must not hide a new key from its creator. */
   async function record({ caller, stores, request }: Asked, key: ApiKey): Promise<void> {
     await stores.audit.recordKey(key).catch((error: unknown) => {
       logger.error({ request, organisation: caller.organisation.id, key: key.id, err: error }, 'audit entry lost');
@@ -47,23 +46,24 @@ export function createKeyManagement({ now, logger }: KeyManagementDeps) {
     throw new ApiError(caller.actor.kind === 'key' ? 'invalid_api_key' : 'session_required');
   }
 
-  return {
-    /** Records what happened to a key, if its entries are missing. A failure is only logged: it must not hide a new key from its creator. */
-    record,
+  /** Whether a key has the ID. The audit entry of the request that issued it may have been lost. */
+  async function wasIssued(asked: Asked, id: string | undefined): Promise<boolean> {
+    const key = id === undefined ? null : await asked.stores.keys.find(id);
+    if (key !== null) await record(asked, key);
+    return key !== null;
+  }
 
+  return {
     /**
+     * Looks for the ID first: once the key exists, no refusal hides that.
      * @throws ValidationFailure if the expiry has passed or is after that of the caller's key
      * @throws ApiError if the caller lacks one of the scopes, or if the caller's key or session ended meanwhile
      */
-    async issue(asked: Asked, { name, id, bytes, ...wanted }: WantedKey): Promise<IssuedKey> {
+    async issue(asked: Asked, { name, id, ...wanted }: WantedKey): Promise<IssuedKey> {
+      if (await wasIssued(asked, id)) return { ok: false, reason: 'already_issued' };
       const { scopes, expiresAt, test } = granted(asked.caller, rightsOfNewKey(asked.caller.actor, wanted, now()));
-      const issued = await asked.stores.keys.issue({ name: name.trim(), expiresAt, scopes, test, id, bytes });
-      if (!issued.ok) {
-        const key = issued.reason === 'already_issued' && id !== undefined ? await asked.stores.keys.find(id) : null;
-        // The entry of the first request may have been lost.
-        if (key !== null) await record(asked, key);
-        return issued;
-      }
+      const issued = await asked.stores.keys.issue({ name: name.trim(), expiresAt, scopes, test, id });
+      if (!issued.ok) return issued;
       await record(asked, issued.key);
       await revokeIfTooLate(asked, issued.key.id);
       return issued;
@@ -88,7 +88,6 @@ export function createKeyManagement({ now, logger }: KeyManagementDeps) {
     },
   };
 }
-export type KeyManagement = ReturnType<typeof createKeyManagement>;
 
 const TEST_ONLY = 'A test key creates only test keys; leave out test, or use another key.';
 

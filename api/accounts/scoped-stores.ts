@@ -32,7 +32,6 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     members,
     invitations,
     sessions,
-    idempotency,
     webhooks,
     deliveries,
     knownIssues,
@@ -55,12 +54,6 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       revoke: (keyId: string) => keys.revoke(id, keyId, auditName(actor)),
       createdBy: (person: string) => keys.createdBy(id, person),
       revokeCreatedBy: (person: string) => keys.revokeCreatedBy(id, person, auditName(actor)),
-    },
-    idempotency: {
-      claim: (request: Omit<Parameters<typeof idempotency.claim>[0], 'organisation'>) =>
-        idempotency.claim({ ...request, organisation: id }),
-      release: idempotency.release,
-      remove: idempotency.remove,
     },
     credits: {
       balance: () => credits.balance(id),
@@ -107,7 +100,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       list: () => webhooks.list(id),
       change: (webhookId: string, fields: Partial<WebhookFields>) => webhooks.change(id, webhookId, fields),
       setEnabled: (webhookId: string, enabled: boolean) => webhooks.setEnabled(id, webhookId, enabled),
-      rotate: (webhookId: string) => webhooks.rotate(id, webhookId),
+      rotate: (webhookId: string, rotation: string) => webhooks.rotate(id, webhookId, rotation),
       remove: (webhookId: string) => webhooks.remove(id, webhookId),
     },
     deliveries: {

@@ -143,6 +143,11 @@ export const ERRORS = {
       'A request with this Idempotency-Key is in progress or was interrupted; retry after the number of seconds in Retry-After to get its response.',
     retryAfterSeconds: 1,
   },
+  already_created: {
+    status: 409,
+    message:
+      'This Idempotency-Key was used: its request succeeded, and a secret is shown once; use what `id` names, or send a new key for a new secret.',
+  },
   payload_too_large: { status: 413, message: 'The request body is too large; send at most 64 KiB.' },
   unsupported_media_type: { status: 415, message: 'Send the request body as application/json.' },
   not_found: { status: 404, message: 'This path does not exist; /docs/api lists the paths of this API.' },

@@ -106,6 +106,7 @@ export const ErrorBody = Type.Object(
     limit: Type.Optional(
       growing(LIMIT_OWNERS, { description: 'Whose limit is reached: of live scans, event streams, or work in progress on a replica.' }),
     ),
+    id: Type.Optional(Type.String({ format: 'uuid', description: 'What an earlier request with the Idempotency-Key created or changed.' })),
     known_issue_id: Type.Optional(Type.String({ format: 'uuid', description: 'The known issue that is about the same.' })),
     manifest: Type.Optional(Type.Object(MANIFEST_FIELDS, { description: 'The KnownIssues resource that declares the known issue.' })),
   },
@@ -187,6 +188,7 @@ function errorExamples(codes: readonly ErrorCode[]): Examples {
     too_many_streams: { limit: 'key' },
     streams_full: { limit: 'replica' },
     replica_busy: { limit: 'organisation' },
+    already_created: { id: EXAMPLES.issuedKey.id },
   };
   return Object.fromEntries(codes.map((code) => [code, bodyOf(new ApiError(code, { fields: fields[code] }), EXAMPLES.requestId)]));
 }

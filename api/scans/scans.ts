@@ -18,7 +18,7 @@ import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError, VALIDATION_STATUS } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
-import { idempotencyKeyOf } from '../http/idempotency/request.ts';
+import { idempotencyKeyOf } from '../http/plugins/idempotency.ts';
 import type { QueuePosition } from './queue-positions.ts';
 import {
   answer,

@@ -34,14 +34,19 @@ export const createWebhookManagement = (deps: WebhookManagementDeps) => ({
 
 function createChanges(deps: WebhookManagementDeps) {
   return {
-    /** @param fields.id default: a random one @returns null if a webhook with the ID was created before */
+    /**
+     * Looks for the ID first: once the webhook exists, no refusal hides that.
+     * @param fields.id default: a random one
+     * @returns null if a webhook with the ID was created before
+     */
     async create(request: FastifyRequest, fields: WebhookFields & { id?: string }): Promise<IssuedWebhook | null> {
+      if (await wasAdded(deps, request, fields.id)) return null;
       needsWebhooks(deps);
       const url = await judged(deps, fields.url);
       const added = await storesOf(request).webhooks.add({ ...fields, name: fields.name.trim(), url });
       if (!added.ok && added.reason === 'already_added') return null;
       if (!added.ok) throw new ApiError('too_many_webhooks');
-      await record(deps, request, 'webhook.add', added.webhook);
+      await record(deps, request, 'webhook.add', added.webhook, added.webhook.id);
       return added;
     },
 
@@ -70,10 +75,11 @@ function createChanges(deps: WebhookManagementDeps) {
       return webhook;
     },
 
-    async rotate(request: FastifyRequest, id: string): Promise<IssuedWebhook> {
-      const rotated = accepted(await storesOf(request).webhooks.rotate(id.toLowerCase()));
-      await record(deps, request, 'webhook.rotate', rotated.webhook);
-      return rotated;
+    /** @param rotation an ID. Default: a random one @returns null if the secret was replaced under the ID before */
+    async rotate(request: FastifyRequest, id: string, rotation: string = randomUUID()): Promise<IssuedWebhook | null> {
+      const { webhook, secret } = accepted(await storesOf(request).webhooks.rotate(id.toLowerCase(), rotation));
+      await record(deps, request, 'webhook.rotate', webhook, rotation);
+      return secret === null ? null : { webhook, secret };
     },
 
     async remove(request: FastifyRequest, id: string) {
@@ -83,6 +89,13 @@ function createChanges(deps: WebhookManagementDeps) {
       await record(deps, request, 'webhook.delete', webhook);
     },
   };
+}
+
+/** Whether a webhook has the ID. The audit entry of the request that created it may have been lost. */
+async function wasAdded(deps: WebhookManagementDeps, request: FastifyRequest, id: string | undefined): Promise<boolean> {
+  const webhook = id === undefined ? null : await storesOf(request).webhooks.find(id);
+  if (webhook !== null) await record(deps, request, 'webhook.add', webhook, id);
+  return webhook !== null;
 }
 
 function createDeliveries(deps: WebhookManagementDeps) {
@@ -134,8 +147,9 @@ async function judged({ settings, resolver }: WebhookManagementDeps, url: string
   throw targetError({ reason, message: aboutAddress(message) });
 }
 
-const record = ({ logger }: WebhookManagementDeps, request: FastifyRequest, action: string, { id, name }: Webhook): Promise<void> =>
-  recordChange(request, logger, { action, subject: `${name} (${id})` });
+/** @param once see `NewAuditEntry` */
+const record = ({ logger }: WebhookManagementDeps, request: FastifyRequest, action: string, { id, name }: Webhook, once?: string) =>
+  recordChange(request, logger, { action, subject: `${name} (${id})`, ...(once !== undefined && { once }) });
 
 /** @throws ApiError if the store refused the change */
 function accepted<T>(changed: ChangedWebhook<T>): T {

@@ -5,6 +5,7 @@ import { oneOf } from '../../core/schemas.ts';
 import { DELIVERY_STATES, WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
 import { storesOf } from '../accounts/scoped-stores.ts';
 import { EXAMPLES } from '../http/examples.ts';
+import { alreadyCreated } from '../http/plugins/idempotency.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
 import { answer, CHANGES, emptyAnswer, keyOrSession, LIMITED, reference, refusals, WITH_BODY, WITH_SESSION } from '../http/responses.ts';
 import { createWebhookManagement, type IssuedWebhook } from './management.ts';
@@ -20,6 +21,7 @@ import {
 } from './schemas.ts';
 
 const CONFIG = { session: true, permission: 'webhooks:write' } as const;
+const SECRET = { ...CONFIG, idempotency: 'secret' } as const;
 const ID = { webhook_id: Type.String({ format: 'uuid' }) };
 const DELIVERY = { ...ID, delivery_id: Type.String({ maxLength: 100 }) };
 const DeliveryList = Type.Object({ data: Type.Array(reference(DeliveryBody)), next_cursor: NEXT_CURSOR });
@@ -137,12 +139,11 @@ export const webhookRoutes: FastifyPluginAsyncTypebox = async (scope) => {
     data: (await storesOf(request).webhooks.list()).map(toWebhookBody),
   }));
 
-  scope.post('/v1/webhooks', { config: CONFIG, schema: CREATE }, async (request, reply) => {
+  scope.post('/v1/webhooks', { config: SECRET, schema: CREATE }, async (request, reply) => {
     const { credits_below: creditsBelow, ...fields } = request.body;
     const id = request.idempotent?.resourceId;
-    const added = await management.create(request, { ...fields, creditsBelow, id });
-    // An interrupted request with this Idempotency-Key created it, and nobody has seen its secret.
-    const created = added ?? (await management.rotate(request, id!));
+    const created = await management.create(request, { ...fields, creditsBelow, id });
+    if (created === null) throw alreadyCreated(id!);
     return reply.code(201).header('Location', `/v1/webhooks/${created.webhook.id}`).send(issued(created));
   });
 
@@ -161,9 +162,12 @@ export const webhookRoutes: FastifyPluginAsyncTypebox = async (scope) => {
     return reply.code(204).send();
   });
 
-  scope.post('/v1/webhooks/:webhook_id/rotate-secret', { config: CONFIG, schema: ROTATE }, async (request) =>
-    issued(await management.rotate(request, request.params.webhook_id)),
-  );
+  scope.post('/v1/webhooks/:webhook_id/rotate-secret', { config: SECRET, schema: ROTATE }, async (request) => {
+    const { webhook_id: id } = request.params;
+    const rotated = await management.rotate(request, id, request.idempotent?.resourceId);
+    if (rotated === null) throw alreadyCreated(id.toLowerCase());
+    return issued(rotated);
+  });
 
   scope.post('/v1/webhooks/:webhook_id/test', { config: CONFIG, schema: TEST }, async (request, reply) =>
     reply.code(202).send(toDeliveryBody(await management.test(request, request.params.webhook_id))),

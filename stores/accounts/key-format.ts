@@ -2,7 +2,7 @@
  * The format of an API key: `svc_live_` or `svc_test_`, 32 base62 characters, and their CRC-32 in 6 base62 characters. The checksum rejects
  * typos and random strings without a database query.
  */
-import { createHash, hkdfSync } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const LIVE_PREFIX = 'svc_live_';
@@ -33,16 +33,6 @@ export function makeKey(randomBytes: (count: number) => Uint8Array, { test = fal
   while (characters.length < SECRET_LENGTH)
     for (const byte of randomBytes(SECRET_LENGTH)) if (byte < 248 && characters.length < SECRET_LENGTH) characters += ALPHABET[byte % 62]!;
   return (test ? TEST_PREFIX : LIVE_PREFIX) + characters + checksum(characters);
-}
-
-/**
- * A source of bytes for `makeKey` that gives the same key for the same credential and salt (HKDF, RFC 5869). Neither of them
- * is enough: the caller does not know the salt, and the database has only the hash of the credential.
- * @param credential the API key or the session secret of the request that creates the key
- */
-export function derivedBytes(credential: string, salt: string): (count: number) => Uint8Array {
-  let draw = 0;
-  return (count) => new Uint8Array(hkdfSync('sha256', credential, salt, `curbcut api key ${(draw += 1)}`, count));
 }
 
 /** Checks prefix, length, alphabet and checksum. The key may still be unknown. */

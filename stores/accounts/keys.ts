@@ -59,8 +59,6 @@ export interface KeyRequest {
   /** A UUID, so that a repeated request does not issue a second key. Default: a random one. */
   id?: string;
   creator: KeyCreator;
-  /** The source of the secret's random bytes. A repeated request with the same ID and source gets the same key again. */
-  bytes?: (count: number) => Uint8Array;
 }
 
 /** A part of the keys of an organisation, newest first. */
@@ -88,24 +86,8 @@ type KeyDocument = Omit<ApiKey, 'id' | 'test' | 'revokedBy'> & {
 };
 type HeldKeyDocument = KeyDocument & { holders: OrganisationDocument[] };
 
-function toKey(document: KeyDocument): ApiKey {
-  const { _id, organisation, name, scopes, test = false, last4, createdAt, createdBy, rootCreator } = document;
-  const { expiresAt, revokedAt, revokedBy = null, lastUsedAt } = document;
-  return {
-    id: _id,
-    organisation,
-    name,
-    scopes,
-    test,
-    last4,
-    createdAt,
-    createdBy,
-    rootCreator,
-    expiresAt,
-    revokedAt,
-    revokedBy,
-    lastUsedAt,
-  };
+function toKey({ _id: id, hash: _h, slot: _s, ...rest }: KeyDocument): ApiKey {
+  return { ...rest, id, test: rest.test ?? false, revokedBy: rest.revokedBy ?? null };
 }
 
 /** API keys in MongoDB. Nothing is cached, so every replica rejects a revoked key immediately. */
@@ -130,18 +112,10 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
     ...uses,
 
     /** Issues a key, if the organisation has fewer than `LIVE_KEYS_MAX` live ones. */
-    async issue({
-      organisation,
-      name,
-      expiresAt,
-      scopes = KEY_SCOPES,
-      test = false,
-      id = randomUUID(),
-      creator,
-      bytes = randomBytes,
-    }: KeyRequest): Promise<IssuedKey> {
+    async issue(request: KeyRequest): Promise<IssuedKey> {
+      const { organisation, name, expiresAt, scopes = KEY_SCOPES, test = false, id = randomUUID(), creator } = request;
       if (organisation === ANONYMOUS) throw new RangeError('the organisation of public scans cannot hold keys');
-      const secret = makeKey(bytes, { test });
+      const secret = makeKey(randomBytes, { test });
       const document: KeyDocument = {
         _id: id,
         organisation,
@@ -242,8 +216,7 @@ async function findHolders(
     // The organisation alone knows its plan and whether it is blocked; a copy in the key could be outdated.
     { $lookup: { from: 'organisations', localField: 'organisation', foreignField: '_id', as: 'holders' } },
   ]);
-  return (await found.toArray()).flatMap((document) => {
-    const holder = document.holders[0];
+  return (await found.toArray()).flatMap(({ holders: [holder], ...document }) => {
     if (holder === undefined || (document.expiresAt !== null && document.expiresAt <= at)) return [];
     return [{ hash: document.hash, key: toKey(document), organisation: toOrganisation(holder) }];
   });
@@ -277,7 +250,7 @@ async function insertIntoSlot(
     const freed = choice.expired.map((_id) => ({ updateOne: { filter: { _id }, update: { $unset: { slot: '' as const } } } }));
     if (freed.length > 0) await keys.bulkWrite(freed, { ordered: false });
     if (await insertNew(keys, { ...document, slot: choice.slot })) return document;
-    // The slot was taken, or the ID exists. With the same hash, the answer to an insert that succeeded was lost, and the driver or the caller repeated it.
+    // The slot was taken, or the ID exists. With the same hash, the answer to an insert that succeeded was lost, and the driver repeated it.
     const existing = await keys.findOne({ _id: document._id });
     if (existing !== null) return existing.hash === document.hash ? existing : 'already_issued';
   }

@@ -1,11 +1,14 @@
 /**
  * Idempotency keys, kept for 24 hours per organisation (decisions, "Idempotency"). A record names what the request creates from
- * the first moment. For scans and API keys it does not hold the response: the row of the scan says whether it was accepted, and
- * with which pages; an API key exists or not. For other requests it holds the response, sealed by the caller of `complete`.
+ * the first moment. For scans it holds no response: the row of the scan says whether it was accepted, and with which pages.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Db, Document } from 'mongodb';
 import { retryRace } from '../mongo-retry.ts';
+
+/** What a repeated request gets: the first response, or only the ID of what it was about, because it held a secret. */
+export type Repetition =
+  { status: number; headers: Readonly<Record<string, string>>; /** Null: it had none. */ body: string | null } | { secretOf: string };
 
 /** A claim that a request owns until its lease ends. */
 export interface OwnedClaim {
@@ -14,8 +17,6 @@ export interface OwnedClaim {
   /** The id of this claim, so that a late request does not change a claim that another one has taken over. */
   holder: string;
   resourceId: string;
-  /** Random, kept as long as the key, and in no response. For a secret that the caller and the database can derive only together. */
-  salt: string;
   /** An earlier request claimed the key. It may have created the resource, and it may still be running. */
   takenOver: boolean;
 }
@@ -24,13 +25,11 @@ export type Claim =
   | { ok: true; claim: OwnedClaim }
   /**
    * Another request has the lease for the given time, and may have created the resource already. Or it has completed, and this
-   * is its response.
+   * is what its repetition gets.
    */
-  | { ok: false; reason: 'held'; resourceId: string; salt: string; leaseMs: number; response: string | null }
+  | { ok: false; reason: 'held'; resourceId: string; leaseMs: number; repetition: Repetition | null }
   /** The same key was sent with another body. */
   | { ok: false; reason: 'reused' };
-
-const newSalt = (): string => randomBytes(32).toString('base64url');
 
 /** How long a key is kept, in milliseconds. */
 export const KEY_KEPT_MS = 24 * 3600 * 1000;
@@ -40,20 +39,15 @@ interface ClaimDocument {
   fingerprint: string;
   /** The ID of what the request creates. */
   scanId: string;
-  salt: string;
   /** The id of the last successful claim. Each call of `claim` has a new id. */
   holder: string;
   leaseUntil: Date;
   expiresAt: Date;
-  response: string | null;
+  repetition: Repetition | null;
 }
 
 /** Claims a key that is new or expired, or whose lease ended with the same body. One atomic step, by the server's clock. */
-function claimStep(
-  fingerprint: string,
-  { resourceId, salt, holder }: Record<'resourceId' | 'salt' | 'holder', string>,
-  leaseMs: number,
-): Document[] {
+function claimStep(fingerprint: string, resourceId: string, holder: string, leaseMs: number): Document[] {
   const expired = { $lte: [{ $ifNull: ['$expiresAt', new Date(0)] }, '$$NOW'] };
   const free = {
     $and: [{ $eq: ['$fingerprint', { $literal: fingerprint }] }, { $lte: [{ $ifNull: ['$leaseUntil', new Date(0)] }, '$$NOW'] }],
@@ -65,8 +59,7 @@ function claimStep(
       $set: {
         fingerprint: anew({ $literal: fingerprint }, '$fingerprint'),
         scanId: anew({ $literal: resourceId }, '$scanId'),
-        salt: anew({ $literal: salt }, '$salt'),
-        response: anew(null, '$response'),
+        repetition: anew(null, '$repetition'),
         expiresAt: anew({ $add: ['$$NOW', KEY_KEPT_MS] }, '$expiresAt'),
         holder: { $cond: [{ $or: ['$fresh', '$takenOver'] }, { $literal: holder }, '$holder'] },
         leaseUntil: { $cond: [{ $or: ['$fresh', '$takenOver'] }, { $add: ['$$NOW', leaseMs] }, '$leaseUntil'] },
@@ -111,31 +104,23 @@ export function createIdempotency(db: Db) {
       const holder = randomUUID();
       const leaseMs = leaseSeconds * 1000;
       const stored = await retryRace(() =>
-        claims.findOneAndUpdate(
-          { _id: idOf({ organisation, key }) },
-          claimStep(fingerprint, { resourceId, salt: newSalt(), holder }, leaseMs),
-          {
-            upsert: true,
-            returnDocument: 'after',
-          },
-        ),
+        claims.findOneAndUpdate({ _id: idOf({ organisation, key }) }, claimStep(fingerprint, resourceId, holder, leaseMs), {
+          upsert: true,
+          returnDocument: 'after',
+        }),
       );
       const claim = stored!;
       if (claim.holder === holder)
-        return {
-          ok: true,
-          claim: { organisation, key, holder, resourceId: claim.scanId, salt: claim.salt, takenOver: claim.scanId !== resourceId },
-        };
+        return { ok: true, claim: { organisation, key, holder, resourceId: claim.scanId, takenOver: claim.scanId !== resourceId } };
       if (claim.fingerprint !== fingerprint) return { ok: false, reason: 'reused' };
       // The clocks of this process and the server may differ.
       const left = Math.min(leaseMs, Math.max(0, claim.leaseUntil.getTime() - Date.now()));
-      const { scanId, salt, response } = claim;
-      return { ok: false, reason: 'held', resourceId: scanId, salt, leaseMs: left, response };
+      return { ok: false, reason: 'held', resourceId: claim.scanId, leaseMs: left, repetition: claim.repetition };
     },
 
-    /** Stores the response of a request, for the rest of the 24 hours. No request takes the claim over any more. */
-    async complete(claim: OwnedClaim, response: string) {
-      await claims.updateOne(own(claim), [{ $set: { response: { $literal: response }, leaseUntil: '$expiresAt' } }]);
+    /** Stores what a repeated request gets, for the rest of the 24 hours. No request takes the claim over any more. */
+    async complete(claim: OwnedClaim, repetition: Repetition) {
+      await claims.updateOne(own(claim), [{ $set: { repetition: { $literal: repetition }, leaseUntil: '$expiresAt' } }]);
     },
 
     /**

@@ -62,7 +62,7 @@ export function createManifestWebhooks(webhooks: Collection<WebhookDocument>, no
     const $set = {
       ...wanted,
       ...manifest,
-      ...(rotated && { secrets: replacedSecret(found.secrets, secret, now()) }),
+      ...(rotated && { secrets: replacedSecret(found.secrets, { secret }, now()) }),
       ...(restarts && { disabled: null, failingSince: null }),
     };
     const changed = await webhooks.findOneAndUpdate({ _id, ...(version && notNewer(version)) }, { $set }, { returnDocument: 'after' });

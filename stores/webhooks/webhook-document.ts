@@ -37,6 +37,8 @@ export interface StoredSecret {
   secret: string;
   /** Until when it signs. Null: it is the current one. */
   until: Date | null;
+  /** The ID of the rotation that made it. */
+  rotation?: string;
 }
 
 export type WebhookDocument = Omit<Webhook, 'id' | 'events'> & {
@@ -62,9 +64,9 @@ export function toWebhook(document: WebhookDocument): Webhook {
 }
 
 /** The secrets after one was replaced. Those before it sign until their time is over, because a receiver may still have any of them. */
-export function replacedSecret(secrets: readonly StoredSecret[], secret: string, now: Date): StoredSecret[] {
+export function replacedSecret(secrets: readonly StoredSecret[], current: Omit<StoredSecret, 'until'>, now: Date): StoredSecret[] {
   const before = secrets
     .map((one) => ({ ...one, until: one.until ?? new Date(now.getTime() + SECRET_OVERLAP_MS) }))
-    .filter((one) => one.secret !== secret && one.until > now);
-  return [{ secret, until: null }, ...before].slice(0, SECRETS_MAX);
+    .filter((one) => one.secret !== current.secret && one.until > now);
+  return [{ ...current, until: null }, ...before].slice(0, SECRETS_MAX);
 }

@@ -158,7 +158,8 @@ describe('a test key', () => {
     const create = () =>
       context.request('POST', '/v1/api-keys', { key, body: { name: 'x', test: true }, headers: { 'Idempotency-Key': 'k' } });
     const first = await create();
-    expect([first.body.test, (await create()).text]).to.deep.equal([true, first.text]);
+    const { status, body } = await create();
+    expect([first.body.test, status, body.detail, body.id]).to.deep.equal([true, 409, 'already_created', first.body.id]);
   });
 
   describe('on the pages', () => {

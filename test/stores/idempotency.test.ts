@@ -84,23 +84,25 @@ describe('idempotency keys', () => {
   });
 
   it('keeps the response of a request, is not taken over any more, and forgets the response when it expires', async () => {
-    const { resourceId, salt, ...first } = await own();
-    await idempotency.complete({ resourceId, salt, ...first }, '$response');
-    await idempotency.release({ ...first, resourceId, salt, holder: randomUUID() });
-    expect(await claim({ leaseSeconds: 0 })).to.deep.include({ ok: false, reason: 'held', resourceId, salt, response: '$response' });
+    const first = await own();
+    const { resourceId } = first;
+    const repetition = { status: 201, headers: { location: '/v1/x' }, body: '$response' };
+    await idempotency.complete(first, repetition);
+    await idempotency.release({ ...first, holder: randomUUID() });
+    expect(await claim({ leaseSeconds: 0 })).to.deep.include({ ok: false, reason: 'held', resourceId, repetition });
     expect(await claim({ fingerprint: 'other' })).to.deep.equal(reused);
     await set({ expiresAt: past() });
     await idempotency.release(await own());
     expect(await own()).to.include({ takenOver: true });
-    expect(await claim()).to.deep.include({ reason: 'held', response: null });
+    expect(await claim()).to.deep.include({ reason: 'held', repetition: null });
   });
 
   it('does not keep the response of a request whose claim was taken over', async () => {
     const slow = await own();
     await set({ leaseUntil: past() });
     await own();
-    await idempotency.complete(slow, 'late');
-    expect(await claim()).to.deep.include({ reason: 'held', response: null });
+    await idempotency.complete(slow, { secretOf: 'late' });
+    expect(await claim()).to.deep.include({ reason: 'held', repetition: null });
   });
 
   it('expires after 24 hours', async () => {

@@ -74,7 +74,7 @@ export const webhookPages: FastifyPluginAsync = async (scope) => {
   });
 
   scope.post<One>(`${ONE}/rotate`, PERMISSION, async (request, reply) => {
-    const { webhook, secret } = await management.rotate(request, request.params.webhook_id);
+    const { webhook, secret } = (await management.rotate(request, request.params.webhook_id))!;
     return reply.page(secretPage(request, webhook, secret, BOTH_SIGN));
   });
 

@@ -23,7 +23,7 @@ Every error body is \`{"detail": …}\`: a stable code, with a \`message\`, or, 
 
 ## Idempotency
 
-Every POST takes an \`Idempotency-Key\`, so that it can be repeated safely, for example after a lost connection: for 24 hours, a request with the same key and body returns the first response, does nothing and charges nothing. Refused and failed requests are not stored. A key names one request of your organisation: the same key with another request is rejected with 422, and with 409 while the first request is in progress. Use a new key, such as a UUID, for each new request.
+Every POST takes an \`Idempotency-Key\`, so that it can be repeated safely, for example after a lost connection: for 24 hours, a request with the same key and body returns the first response, does nothing and charges nothing. If the first response had a secret that is shown once (of an API key or a webhook), it is 409 \`already_created\`, with the ID, instead. Refused and failed requests are not stored. A key names one request of your organisation: the same key with another request is rejected with 422, and with 409 while the first request is in progress. Use a new key, such as a UUID, for each new request.
 
 ## Versions
 

@@ -10,9 +10,10 @@ import { acceptance, removal, takeover } from './account-flows.ts';
 import { grant, settlement } from './credit-flows.ts';
 import { startFaultyServer, type FaultKind, type FaultyServer } from './faulty-server.ts';
 import { run, type FlowOf, type Run } from './flow.ts';
-import { issue, issueIdempotently, revoke } from './key-flows.ts';
+import { issue, revoke } from './key-flows.ts';
 import { mail } from './mail-flow.ts';
 import { submissionThenSweep, sweepThenSubmission } from './submission-flow.ts';
+import { rotation } from './webhook-flow.ts';
 
 const FLOWS: Readonly<Record<string, FlowOf>> = {
   'a submission, repeated before the sweeper': submissionThenSweep,
@@ -20,9 +21,9 @@ const FLOWS: Readonly<Record<string, FlowOf>> = {
   'a settlement': settlement,
   'a grant': grant,
   'a new key': issue,
-  'a new key with an Idempotency-Key': issueIdempotently,
   'a revoked key': revoke,
   'a mail': mail,
+  'a replaced secret of a webhook': rotation,
   'an accepted invitation': acceptance,
   'the removal of a member': removal,
   'an account that goes to the owner of its address': takeover,

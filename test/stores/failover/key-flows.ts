@@ -4,7 +4,6 @@ import { KEY_SCOPES, type Caller } from '../../../core/accounts.ts';
 import { detectStoreOutages } from '../../../api/http/dependency-outages.ts';
 import type { ApiStores } from '../../../api/dependencies.ts';
 import { ApiError, statusOf } from '../../../api/http/errors.ts';
-import { issueOnce } from '../../../api/accounts/idempotent-keys.ts';
 import { createKeyManagement } from '../../../api/accounts/key-management.ts';
 import { refusalOf } from '../../../api/http/plugins/errors.ts';
 import { scopedTo } from '../../../api/accounts/scoped-stores.ts';
@@ -69,32 +68,6 @@ export const issue: FlowOf = (db, healthy) => ({
   isOutage: isUnavailable,
   end: () => endOf(healthy),
 });
-
-/** Whichever command fails, a repeated request gets a key that works, and there is one. */
-export const issueIdempotently: FlowOf = (db, healthy) => {
-  let secret = '';
-  const conflict = (error: unknown): boolean => error instanceof ApiError && error.code === 'idempotency_conflict';
-  return {
-    async prepare() {
-      await addOrganisation(healthy);
-      await issueKey(createKeys(healthy), 'acme', { id: 'admin' });
-    },
-    async attempt() {
-      const deps = { management, logger: silentLogger, newId: () => ID };
-      const wanted = { name: 'wanted', expiresAt: null, scopes: KEY_SCOPES };
-      const request = { key: 'deploy', fingerprint: 'body', credential: 'a key' };
-      const { issued } = await issueOnce(deps, await asked(db, healthy), wanted, request);
-      if (!issued.ok) throw new Error(issued.reason);
-      secret = issued.secret;
-    },
-    /** The lease of a request that failed has ended. */
-    async wait() {
-      await healthy.collection('idempotency').updateMany({}, { $set: { leaseUntil: new Date(0) } });
-    },
-    isOutage: (error) => isUnavailable(error) || conflict(error),
-    end: async () => ({ ...(await endOf(healthy)), recognised: (await createKeys(healthy).recognise(secret)) !== null }),
-  };
-};
 
 export const revoke: FlowOf = (db, healthy) => ({
   async prepare() {
