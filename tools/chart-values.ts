@@ -1,16 +1,10 @@
-/** The chart's schema, from the comments of helm/values.yaml and from helm/files/renamed-values.yaml, and the table of its values. */
+/** The chart's schema and the table of its values, from the comments of helm/values.yaml. */
 import { isMap, isScalar, parse, parseDocument, type Pair, type YAMLMap } from 'yaml';
 
 /** A part of a JSON schema. */
 export interface Schema {
   [keyword: string]: unknown;
   properties?: Record<string, Schema>;
-}
-
-/** A value of an earlier chart. */
-export interface RenamedValue {
-  old: string;
-  new: string;
 }
 
 /** A value that has no values inside it, or a group of values that has a description. */
@@ -173,18 +167,9 @@ function readValues(values: string): { schema: Schema; rows: Row[] } {
   return { schema: read(document.contents as YAMLMap, '', rows), rows };
 }
 
-export const renamedValues = (text: string): RenamedValue[] => parse(text) as RenamedValue[];
-
-/** Permits an old value, so that the templates can name the new one. */
-function permit({ properties = {} }: Schema, [first, ...rest]: readonly string[]): void {
-  if (rest.length === 0) properties[first!] = { deprecated: true };
-  else permit((properties[first!] ??= { type: 'object', additionalProperties: false, deprecated: true, properties: {} }), rest);
-}
-
 /** helm/values.schema.json */
-export function valuesSchema(values: string, renamed: string): string {
+export function valuesSchema(values: string): string {
   const { schema } = readValues(values);
-  for (const { old } of renamedValues(renamed)) permit(schema, old.split('.'));
   const whole = { $schema: 'http://json-schema.org/draft-07/schema#', title: 'Values of the chart curbcut', ...schema };
   return `${JSON.stringify(whole, null, 2)}\n`;
 }

@@ -182,7 +182,7 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 /** Every file of the repository that is made from the code, in whole or in part, by its path. */
 async function generatedFiles(): Promise<Record<string, string>> {
-  const [values, renamed] = [read('helm/values.yaml'), read('helm/files/renamed-values.yaml')];
+  const values = read('helm/values.yaml');
   const scans = withOptions(read('crds/accessibilityscans.yaml'));
   const definitions = {
     ...Object.fromEntries(globSync('crds/*.yaml', { cwd: root }).map((path) => [path, read(path)])),
@@ -196,7 +196,7 @@ async function generatedFiles(): Promise<Record<string, string>> {
     'docs/reference.md': [referenceSections(), limitsSection(), errorsSection()].join('\n'),
     'docs/cli.md': withOptionTable(read('docs/cli.md')),
     'helm/README.md': withValues(read('helm/README.md'), values),
-    'helm/values.schema.json': valuesSchema(values, renamed),
+    'helm/values.schema.json': valuesSchema(values),
     'examples/argocd/argocd-cm-curbcut.yaml': argocdConfigMap(),
     ...definitions,
     // Helm packs no file from outside the chart.

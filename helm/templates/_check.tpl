@@ -1,20 +1,5 @@
-{{/* Fails if values of an earlier chart are set, and names what replaces each of them. */}}
-{{- define "curbcut.checkRenamed" -}}
-{{- $found := list }}
-{{- range .Files.Get "files/renamed-values.yaml" | fromYamlArray }}
-{{- $value := $.Values }}
-{{- $set := true }}
-{{- range $key := splitList "." .old }}
-{{- if and $set (kindIs "map" $value) (hasKey $value $key) }}{{ $value = index $value $key }}{{ else }}{{ $set = false }}{{ end }}
-{{- end }}
-{{- if $set }}{{ $found = append $found (printf "%s has been replaced by %s%s" .old .new (.how | empty | ternary "" (printf ", %s" .how))) }}{{ end }}
-{{- end }}
-{{- with $found }}{{ fail (printf "\n\nThese values are those of an earlier chart (docs/install.md, Renamed values):\n  %s" (join "\n  " .)) }}{{ end }}
-{{- end }}
-
 {{/* Fails if a required value is missing. */}}
 {{- define "curbcut.check" -}}
-{{- include "curbcut.checkRenamed" . }}
 {{- if not .Values.evaluation.enabled }}
 {{- if not (or .Values.mongodb.url .Values.mongodb.existingSecret.name) }}{{ fail "\n\nmongodb.url (or mongodb.existingSecret.name) is not set: Curbcut stores scans in MongoDB. To evaluate Curbcut without it: --set evaluation.enabled=true" }}{{ end }}
 {{- if not .Values.s3.endpoint }}{{ fail "\n\ns3.endpoint is not set: Curbcut stores reports in an S3-compatible object store. To evaluate Curbcut without it: --set evaluation.enabled=true" }}{{ end }}

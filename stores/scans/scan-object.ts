@@ -1,6 +1,5 @@
 /** The scan object of the REST API, of its events and of webhooks. Pure. */
 import { coverageOf } from '../../core/scan/counts.ts';
-import { withDefaults } from '../../core/scan/options.ts';
 import { comparisonResult, knownResult, scoreAndCounts, type ScanResult } from '../../core/scan/result.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { differencePath } from '../../core/web-paths.ts';
@@ -17,8 +16,7 @@ export function scanObject(row: ScanRow): ScanResult {
     report_url: row.reports === null ? null : `/v1/scans/${row.id}/report`,
     message: row.message,
     url: row.options.url,
-    // Rows of earlier versions lack newer options.
-    ...toSubmittedOptions(withDefaults(row.options)),
+    ...toSubmittedOptions(row.options),
     metadata: row.metadata ?? {},
     submitted_at: row.createdAt.toISOString(),
     started_at: row.startedAt?.toISOString() ?? null,

@@ -5,7 +5,6 @@ import { expect } from 'chai';
 import { parse, parseAllDocuments } from 'yaml';
 import { readApiConfiguration } from '../../api/config.ts';
 import { readOperatorConfiguration } from '../../operator/config.ts';
-import { renamedValues } from '../../tools/chart-values.ts';
 import {
   CHART,
   containerOf,
@@ -50,13 +49,6 @@ describe("the chart's values", () => {
     if (hasHelm()) return;
     console.log('      (skipped: helm is not installed)');
     this.skip();
-  });
-
-  it('of earlier charts are refused, each with its replacement', () => {
-    for (const { old, new: now } of renamedValues(readFileSync(join(CHART, 'files', 'renamed-values.yaml'), 'utf8')))
-      expect(refusalOf({ ...PLAIN, [old]: 'x' }), old).to.include(`${old} has been replaced by ${now}`);
-    const several = refusalOf({ ...PLAIN, 'images.tag': 'x', 'scanner.cpuRequest': '1' });
-    expect(several).to.include('images.tag has been').and.include('scanner.cpuRequest has been');
   });
 
   it('name images for all parts, for an umbrella chart and for one part, by tag or digest', () => {

@@ -46,7 +46,6 @@ export const PARTS: Readonly<Record<string, Part>> = {
   operator: { files: OPERATOR, node: 0, images: false },
   // Adds a Node without a kubelet. A DaemonSet would be scheduled to it, so `sandbox` must not run at the same time.
   faults: { files: ['test/cluster/faults.test.ts'], node: 0.5, images: true, nightly: true },
-  versions: { files: ['test/cluster/versions.test.ts'], node: 0.5, images: true, nightly: true },
   // Waits most of the time. API, operator and the dependencies that it interrupts run beside the cluster, not on it.
   outages: { files: ['test/cluster/outages.test.ts'], node: 0.5, images: true, nightly: true },
   // `people.test.ts` needs the mail catcher of `make run`; the one of `chart` is its counterpart.
@@ -63,7 +62,6 @@ export const PARTS: Readonly<Record<string, Part>> = {
   // One process: they share an installation of the chart.
   chart: { files: ['test/cluster/{chart,people,restart}.test.ts'], node: 1, images: true },
   install: { files: ['test/cluster/install.test.ts'], node: 1, images: true },
-  // Builds the images of another commit.
   upgrade: { files: ['test/cluster/upgrade.test.ts'], node: 1, images: true, nightly: true },
   // Needs dist/.
   dist: { files: ['test/cluster/dist.test.ts'], node: 1, images: false, nightly: true },

@@ -48,6 +48,7 @@ export const IMAGES: Readonly<Record<string, unknown>> = {
   'image.tag': process.env.TAG ?? 'dev',
   ...(process.env.SCANNER_IMAGE && { 'scanner.image': imageOf(process.env.SCANNER_IMAGE) }),
 };
+export const SCANNER_IMAGE = process.env.SCANNER_IMAGE ?? `${IMAGES['image.registry'] as string}/scanner:${IMAGES['image.tag'] as string}`;
 export const SERVICE_IMAGE = `${IMAGES['image.registry'] as string}/service:${IMAGES['image.tag'] as string}`;
 
 /** Polls until `satisfies` returns true. @throws Error with the last value after `withinMs` */

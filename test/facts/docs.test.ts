@@ -4,7 +4,6 @@ import { expect } from 'chai';
 import type { Nodes } from 'mdast';
 import { DOC_NAMES } from '../../api/docs/catalogue.ts';
 import { parseMarkdown } from '../../api/docs/render.ts';
-import { renamedValues } from '../../tools/chart-values.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -40,15 +39,6 @@ describe('documentation', () => {
       expect(stated, page).to.include(
         `Of ${failing} failing ${cases} ${flagged} are flagged and ${review} left to review; ${wrong} of ${others}`,
       );
-    }
-  });
-
-  it('names no value of earlier charts', () => {
-    const renamed = renamedValues(readFileSync(join(root, 'helm', 'files', 'renamed-values.yaml'), 'utf8'));
-    for (const path of ['README.md', ...globSync('{docs,examples}/**/*.md', { cwd: root })]) {
-      const text = readFileSync(join(root, path), 'utf8');
-      const named = renamed.map(({ old }) => old).filter((old) => new RegExp(`(?<![\\w.])${RegExp.escape(old)}\\b`).test(text));
-      expect(named, path).to.deep.equal([]);
     }
   });
 

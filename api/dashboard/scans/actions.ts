@@ -9,7 +9,7 @@ import { isUuid } from '../../../core/uuid.ts';
 import { SCANS_PATH } from '../../../core/web-paths.ts';
 import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import type { SubmittedAuth } from '../../../core/scan/sign-in.ts';
-import { type ScanOptions, withDefaults } from '../../../core/scan/options.ts';
+import type { ScanOptions } from '../../../core/scan/options.ts';
 import { cancelScan, recordScan } from '../../scans/cancellation.ts';
 import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
@@ -151,8 +151,7 @@ export const scanActions: FastifyPluginAsync = async (scope) => {
   scope.post('/dashboard/scans/:id/again', { config }, async (request, reply) => {
     const row = await scanOf(request);
     try {
-      // An older version may have stored it, with fewer options.
-      const options = withDefaults({ ...row.options, maxPages: Math.min(row.options.maxPages, maxPagesLimit) });
+      const options = { ...row.options, maxPages: Math.min(row.options.maxPages, maxPagesLimit) };
       const { baseline, auth } = row;
       const again = { options, ...(baseline && { baseline }), ...(auth && { auth }) };
       const id = await submit(request, reply, { ...again, partial: false, content: options });

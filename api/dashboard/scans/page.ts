@@ -123,7 +123,7 @@ function findings(data: ScanPageData): Html {
   if (view === null || causes === null)
     return notice({
       title: 'This scan has no findings to show',
-      body: 'It was made by an earlier version. Download the PDF or the JSON export.',
+      body: 'They are not in the object store. Download the PDF or the JSON export.',
     });
   return html`${causeList({ ...causes, scanId: row.id, view, mayAccept })} ${pagesSummary(row.id, view)}`;
 }

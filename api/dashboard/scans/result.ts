@@ -2,7 +2,6 @@
 import type { BaselineDifference, BaselineOutcome, BaselineProblem } from '../../../core/scan/baseline.ts';
 import { type Counts, coverageOf } from '../../../core/scan/counts.ts';
 import { orderedMetadata } from '../../../core/scan/metadata.ts';
-import { withDefaults } from '../../../core/scan/options.ts';
 import { describeStep, type PrepareStep } from '../../../core/scan/steps.ts';
 import {
   checkThresholds,
@@ -174,7 +173,7 @@ export function metadataList({ metadata = {} }: ScanRow): Html {
 /** How the scan was made, and by whom. */
 export function optionList(row: ScanRow, names: ActorNames): Html {
   const { options, pagesRequested, pagesReserved, createdAt, finishedAt, id, queue } = row;
-  const { thresholds: limits, crawl } = withDefaults(options);
+  const { thresholds: limits, crawl } = options;
   const { consent, prepare } = crawl;
   const { text, who } = originOf(row, names);
   const set = (Object.keys(THRESHOLDS) as ThresholdName[]).flatMap((name) => {
