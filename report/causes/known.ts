@@ -57,18 +57,12 @@ export function knownIssueFinder({ known_issues: known }: Pick<Report, 'known_is
 const firstByKey = <T extends KnownIssueTarget>(issues: readonly T[]): Map<string, T> =>
   new Map(issues.toReversed().map((issue) => [targetKey(issue), issue]));
 
-/** What known issues add to a report. */
-export interface WithKnown {
-  section: ReportKnownIssues;
-  /** The root causes, each with the known issues that cover its elements. */
-  groups: RootCause[];
-}
-
 /** Numbers of known elements, by root cause and by the key of the known issue. */
 type Covered = Map<string, Map<string, number>>;
 
 /**
- * Applies known issues to tested pages, of which there is at least one.
+ * Applies known issues to tested pages, of which there is at least one. Returns what they add to a report: its section, and the root
+ * causes, each with the known issues that cover its elements.
  * @param partial whether pages are missing: then it is unknown which issues match nothing
  */
 export function applyKnownIssues(
@@ -76,7 +70,7 @@ export function applyKnownIssues(
   tested: readonly TestedPage[],
   groups: readonly RootCause[],
   partial = false,
-): WithKnown {
+): { section: ReportKnownIssues; groups: RootCause[] } {
   const matcher = knownMatcher(issues);
   const covered: Covered = new Map();
   const violations = noCounts();

@@ -36,21 +36,18 @@ export type ReadReport = { ok: true; bytes: Uint8Array } | { ok: false; reason: 
 
 const asChosen = (problem: BaselineProblem | undefined) => (problem === undefined || problem === 'scans_differ' ? 'not_found' : problem);
 
-/** What the comparison adds to a report: its section, and the number of new elements of each root cause, if there was one. */
-export interface ComparedBaseline {
-  baseline: ReportBaseline;
-  groups: RootCause[];
-}
-
 const UNFAIR: ReadonlySet<Caveat['reason']> = new Set(UNFAIR_CAVEATS);
 
-/** @param known the known issues, if the site has some */
+/**
+ * Returns what the comparison adds to a report: its section, and the number of new elements of each root cause, if there was one.
+ * @param known the known issues, if the site has some
+ */
 export function compareWithBaseline(
   chosen: ChosenBaseline,
   report: ComparableReport,
   groups: readonly RootCause[],
   known?: KnownMatcher,
-): ComparedBaseline {
+): { baseline: ReportBaseline; groups: RootCause[] } {
   const { optional, scanId } = chosen;
   if ('problem' in chosen) {
     const { problem } = chosen;

@@ -93,17 +93,12 @@ export function diffReduced(before: ReducedReport, after: ReducedReport): Report
 /** The tested page that a page is the same as, if it was not tested itself. */
 const samePage = (report: ReducedReport, key: string): ReducedPage | undefined => report.pages.get(report.same.get(key) ?? '');
 
-function addPage(changes: Changes, page: ReducedPage, isNewPage = false): void {
+function addPage(changes: ReturnType<typeof createChanges>, page: ReducedPage, isNewPage = false): void {
   for (const [rule, elements] of page.rules)
     changes.add(page, rule, { elements, undescribed: page.undescribed.get(rule) ?? NO_ELEMENTS }, isNewPage);
 }
 
 const withoutKnown = ({ known_elements: _, ...change }: CauseChange): CauseChange => change;
-
-interface Changes {
-  add(page: ReducedPage, rule: string, left: UnmatchedElements, isNewPage?: boolean): void;
-  end(): CauseChange[];
-}
 
 interface Collected {
   change: CauseChange;
@@ -112,7 +107,7 @@ interface Collected {
 }
 
 /** Collects the changed elements of a scan by root cause. */
-function createChanges(scan: ReducedReport, other: ReducedReport): Changes {
+function createChanges(scan: ReducedReport, other: ReducedReport) {
   const causes = new Map<string, Collected>();
 
   function newCause(fingerprint: string, rule: string, impact: number): Collected {
@@ -143,11 +138,11 @@ function createChanges(scan: ReducedReport, other: ReducedReport): Changes {
   }
 
   return {
-    add({ url }, rule, { elements, undescribed }, isNewPage = false) {
+    add({ url }: ReducedPage, rule: string, { elements, undescribed }: UnmatchedElements, isNewPage = false): void {
       for (const element of elements) count(url, rule, element, 1, isNewPage).found.push({ page: url, element });
       for (const [fingerprint, more] of undescribed) count(url, rule, { fingerprint, ...more }, more.elements, isNewPage);
     },
-    end: () =>
+    end: (): CauseChange[] =>
       [...causes.values()]
         .map(({ change, pages, found }) => ({ ...change, pages: pages.size, examples: examplesOf(found) }))
         .sort(

@@ -166,16 +166,9 @@ export interface UnmatchedElements {
 
 export const NO_ELEMENTS: ReadonlyMap<string, UndescribedElements> = new Map();
 
-interface MatchedPages {
-  unchanged: number;
-  /** By rule. */
-  before: Map<string, UnmatchedElements>;
-  after: Map<string, UnmatchedElements>;
-}
-
-/** Matches the elements that the exports describe, then the others by their root causes. */
-export function matchPages(before: ReducedPage, after: ReducedPage): MatchedPages {
-  const result: MatchedPages = { unchanged: 0, before: new Map(), after: new Map() };
+/** Matches the elements that the exports describe, then the others by their root causes. @returns those that are left, by rule */
+export function matchPages(before: ReducedPage, after: ReducedPage) {
+  const result = { unchanged: 0, before: new Map<string, UnmatchedElements>(), after: new Map<string, UnmatchedElements>() };
   for (const rule of new Set([...before.rules.keys(), ...after.rules.keys()])) {
     const described = matchElements(before.rules.get(rule) ?? [], after.rules.get(rule) ?? []);
     const [one, other] = [new Map(before.undescribed.get(rule)), new Map(after.undescribed.get(rule))];

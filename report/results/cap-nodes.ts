@@ -69,27 +69,24 @@ export function findingsBytes(page: Pick<TestedPage, FindingList>): number {
   return FINDING_LISTS.reduce((sum, list) => sum + Buffer.byteLength(JSON.stringify(page[list])), 0);
 }
 
-/** Limits the findings of a scan while its pages arrive, so that they fit into memory and into the export. */
-export interface FindingsBudget {
-  /** Returns the page with as many elements described as the budget allows. Call it in the order of the pages. */
-  take(page: TestedPage): TestedPage;
-}
-
 /** The share of the budget that is divided equally among the pages. */
 const EQUAL_SHARE = 1 / 2;
 /** The share of the surplus that one page may use. */
 const SURPLUS_SHARE = 1 / 8;
 
 /**
+ * Limits the findings of a scan while its pages arrive, so that they fit into memory and into the export.
+ *
  * Every page has an equal share of one half of the budget. A page that needs more may use an eighth of the surplus, which is
  * the other half and what earlier pages did not need.
  * @param bytes the size of all findings
  */
-export function createFindingsBudget(bytes: number, maxPages: number): FindingsBudget {
+export function createFindingsBudget(bytes: number, maxPages: number) {
   const equal = (bytes * EQUAL_SHARE) / maxPages;
   let surplus = bytes * (1 - EQUAL_SHARE);
   return {
-    take(page) {
+    /** Returns the page with as many elements described as the budget allows. Call it in the order of the pages. */
+    take(page: TestedPage): TestedPage {
       const allowed = equal + surplus * SURPLUS_SHARE;
       let capped = page;
       let size = 0;

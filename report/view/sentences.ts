@@ -1,11 +1,11 @@
-/** The comparison with the baseline in a sentence, in the language of the report. Pure. */
+/** What reports, pages and mails say of a report in a sentence, in the language of the report. Pure. */
 import type { ReportNode } from '../schema/page.ts';
 import type { Report, ReportConsent } from '../schema/report.ts';
 import type { KnownMark } from '../schema/root-cause.ts';
 import { type ReportWords, wordsIn } from '../words/words.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 
-/** Empty without a baseline. */
+/** The comparison with the baseline. Empty without one. */
 export function baselineLine({ baseline }: Pick<Report, 'baseline'>, { texts, format }: ReportWords): string {
   if (baseline === undefined) return '';
   const { new: added, fixed, unchanged, on_new_pages: onNewPages, not_tested: notTested } = baseline;
@@ -23,7 +23,6 @@ export function consentSentence({ action, outcome, product, url }: ReportConsent
   return format(texts.consent[outcome === 'answered' ? action : outcome], { product: product ?? '', url });
 }
 
-/** The known issues of a report in sentences, in the language of the report. Pure. */
 type KnownTexts = Pick<ReportWords, 'texts' | 'format' | 'count' | 'date'>;
 
 /** What the scan has without known issues; empty if the site has none. */

@@ -14,10 +14,7 @@ import type { CompareMessage, CompareOptions } from './compare-worker.ts';
  */
 export type StoredComparison = ComparedReports | { ok: false; reason: 'not_found' | 'not_comparable' | 'unavailable' };
 
-export interface ReportComparer {
-  /** @throws the signal's reason if it aborts; other errors if the thread does not start */
-  compareStored(beforeScanId: string, afterScanId: string, signal: AbortSignal): Promise<StoredComparison>;
-}
+export type ReportComparer = ReturnType<typeof createReportComparer>;
 
 export interface ReportComparerDeps {
   reports: ReportReader;
@@ -39,7 +36,7 @@ class StoreUnavailable extends Error {}
 type Refusal = Extract<StoredComparison, { ok: false }>;
 const no = (reason: Refusal['reason']): Refusal => ({ ok: false, reason });
 
-export function createReportComparer({ reports, bounds, largeExports, causesMax = 0, logger }: ReportComparerDeps): ReportComparer {
+export function createReportComparer({ reports, bounds, largeExports, causesMax = 0, logger }: ReportComparerDeps) {
   const fromStore = <T>(request: Promise<T>, signal: AbortSignal): Promise<T> =>
     request.catch((cause: unknown) => {
       signal.throwIfAborted();
@@ -93,7 +90,8 @@ export function createReportComparer({ reports, bounds, largeExports, causesMax 
   }
 
   return {
-    async compareStored(beforeScanId, afterScanId, signal) {
+    /** @throws the signal's reason if it aborts; other errors if the thread does not start */
+    async compareStored(beforeScanId: string, afterScanId: string, signal: AbortSignal): Promise<StoredComparison> {
       try {
         return await compare([beforeScanId, afterScanId], signal);
       } catch (error) {

@@ -34,12 +34,7 @@ export interface ComparisonStore {
   store(organisation: string, beforeId: string, afterId: string, result: LastingComparison, now: Date): Promise<void>;
 }
 
-export interface Comparisons {
-  /** Returns a comparison that was computed before, in a few milliseconds; null if there is none. */
-  known(before: ComparedScan, after: ComparedScan): Promise<Comparison | null>;
-  /** Compares two scans of one organisation. Takes up to a minute unless it is known. @throws the signal's reason if it aborts */
-  between(before: ComparedScan, after: ComparedScan, signal?: AbortSignal): Promise<Comparison>;
-}
+export type Comparisons = ReturnType<typeof createComparisons>;
 
 export interface ComparisonsDeps {
   cache: ComparisonStore;
@@ -65,7 +60,7 @@ export const COMPARISON_LIMITS = { held: { total: 1, perKey: 1 }, pending: { tot
 
 const no = (reason: Extract<StoredComparison, { ok: false }>['reason']): Comparison => ({ ok: false, reason });
 
-export function createComparisons({ cache, comparer, now, logger, timeoutMs = TIMEOUT_MS }: ComparisonsDeps): Comparisons {
+export function createComparisons({ cache, comparer, now, logger, timeoutMs = TIMEOUT_MS }: ComparisonsDeps) {
   /** By pair, so that several requests for one comparison share it. */
   const pending = new Map<string, Promise<Comparison>>();
   const turns = createSemaphore(COMPARISON_LIMITS);
@@ -100,8 +95,10 @@ export function createComparisons({ cache, comparer, now, logger, timeoutMs = TI
   }
 
   return {
+    /** Returns a comparison that was computed before, in a few milliseconds; null if there is none. */
     known,
-    async between(before, after, signal) {
+    /** Compares two scans of one organisation. Takes up to a minute unless it is known. @throws the signal's reason if it aborts */
+    async between(before: ComparedScan, after: ComparedScan, signal?: AbortSignal): Promise<Comparison> {
       const found = await known(before, after);
       if (found !== null) return found;
       const pair = `${before.id}:${after.id}`;

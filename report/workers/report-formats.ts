@@ -28,10 +28,7 @@ interface ScanOfReport {
   organisation: string;
 }
 
-export interface ReportFormats {
-  /** Makes a format of a scan's export, unless it is stored already. @throws if the object store is unavailable */
-  ensure(scan: ScanOfReport, format: ReportFormat): Promise<StoredFormat>;
-}
+export type ReportFormats = ReturnType<typeof createReportFormats>;
 
 /** The time limit of a conversion with its wait for others, in milliseconds. */
 const TIMEOUT_MS = 30_000;
@@ -44,7 +41,7 @@ export const CONVERSION_LIMITS = { held: { total: 1, perKey: 1 }, pending: { tot
 const no = (reason: 'not_found' | 'too_large'): StoredFormat => ({ ok: false, reason });
 
 /** Converts exports that are not large: larger ones would need more memory than a process has that serves requests. */
-export function createReportFormats(reports: FormatStore, timeoutMs = TIMEOUT_MS): ReportFormats {
+export function createReportFormats(reports: FormatStore, timeoutMs = TIMEOUT_MS) {
   /** By key, so that several requests for one format share its conversion. */
   const pending = new Map<string, Promise<StoredFormat>>();
   const turns = createSemaphore(CONVERSION_LIMITS);
@@ -73,7 +70,8 @@ export function createReportFormats(reports: FormatStore, timeoutMs = TIMEOUT_MS
   }
 
   return {
-    async ensure(scan, format) {
+    /** Makes a format of a scan's export, unless it is stored already. @throws if the object store is unavailable */
+    async ensure(scan: ScanOfReport, format: ReportFormat): Promise<StoredFormat> {
       const key = reportKeys(scan.id)[format];
       if ((await reports.size(key)) !== null) return { ok: true, key };
       let converting = pending.get(key);
