@@ -1,6 +1,6 @@
 /** A tagged PDF: everything that is drawn belongs to an element of the structure tree or is an artifact. */
 import PDFDocument from 'pdfkit';
-import { embedFonts, unkerned } from './document-fonts.ts';
+import { embedFonts, unkerned } from './fonts.ts';
 import { createLineBreaker, drawnText, isMissing, type Line, type Metrics, type Style, visualOrder } from './typography.ts';
 
 export type Element = PDFKit.PDFStructureElement;
