@@ -7,7 +7,7 @@ import { resultMailId } from '../../stores/outbox/mails.ts';
 import { VISITOR_POLICIES, type PublicScan } from '../../stores/scans/public-scans.ts';
 import type { CountedRequest, RateLimitLog } from '../../stores/rate-limits.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
-import { rowsOf } from '../../stores/scans/rows-of.ts';
+import { rowsOf } from '../../stores/scans/scans.ts';
 import type { AllStores } from '../../stores/stores.ts';
 
 export interface ResultMailContext {

@@ -6,7 +6,7 @@ import { creditAccountOf, pagesToCharge } from '../../core/scan/counts.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Credits, Hold } from '../../stores/credits/credits.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
-import { rowsOf } from '../../stores/scans/rows-of.ts';
+import { rowsOf } from '../../stores/scans/scans.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { hasCode } from '../../platform/kubernetes/kubernetes.ts';
 

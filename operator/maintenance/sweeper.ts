@@ -8,7 +8,7 @@ import type { PeriodicTask } from '../../platform/periodic.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
 import { incomingPrefix, type Upload } from '../../stores/reports.ts';
 import type { PublicScan } from '../../stores/scans/public-scans.ts';
-import { rowsOf } from '../../stores/scans/rows-of.ts';
+import { rowsOf } from '../../stores/scans/scans.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { KEY_KEPT_MS } from '../../stores/submissions/idempotency.ts';
 import { watches, watchesNamespace } from '../config.ts';

@@ -7,7 +7,7 @@ import { bodyOf, type EventContent } from '../../core/webhooks/bodies.ts';
 import type { WebhookEvent } from '../../core/webhooks/webhooks.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { WebhookEventRecord } from '../../stores/webhooks/events.ts';
-import { rowsOf } from '../../stores/scans/rows-of.ts';
+import { rowsOf } from '../../stores/scans/scans.ts';
 import type { OperatorContext } from '../context.ts';
 import type { PeriodicTask } from '../../platform/periodic.ts';
 import { regressionContent, scanContent } from './contents.ts';
