@@ -3,7 +3,6 @@ import { ENDING_DAYS } from '../../core/scan/known-issues.ts';
 import { cutMessage, readiness, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { Problem } from './judge.ts';
 
-/** The number of known issues that a message names. */
 const NAMED_MAX = 10;
 
 function listed(texts: readonly string[]): string {
@@ -33,7 +32,6 @@ export function noOrganisation(namespace: string): ConditionUpdate[] {
   return readiness({ ready: 'False', reconciling: true, reason: 'NoOrganisation', message });
 }
 
-/** MongoDB does not answer, so nothing is known or can be changed. */
 export function storeUnavailable(): ConditionUpdate[] {
   const message = 'The changes wait until the database answers.';
   return readiness({ ready: 'Unknown', reconciling: true, reason: 'StoreUnavailable', message });

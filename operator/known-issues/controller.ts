@@ -74,7 +74,6 @@ function keysOfSite(client: Client, { type, object, previous }: CacheEvent<Acces
   return client.list().flatMap((resource) => (readSite(resource.spec.site) === site ? [keyOf(resource)] : []));
 }
 
-/** The other manifests of the site of a declaration. */
 function otherKeysOf(client: Client, { site, namespace, name }: Declaration): string[] {
   const own = toKey(namespace, name);
   return client.list().flatMap((resource) => (readSite(resource.spec.site) === site && keyOf(resource) !== own ? [keyOf(resource)] : []));

@@ -4,9 +4,7 @@ import { labelOf, type KnownIssuesSpec } from '../../core/protocol/known-issues-
 import { endMistake, KNOWN_ISSUES_MAX, SAME_TARGET, targetKey, targetMistake } from '../../core/scan/known-issues.ts';
 import type { DeclaredIssue, OccupiedSite } from '../../stores/known-issues/manifest-known-issues.ts';
 
-/** A known issue that is in effect or has ended. */
 export interface JudgedIssue {
-  /** See `labelOf`. */
   label: string;
   issue: DeclaredIssue;
   ended: boolean;

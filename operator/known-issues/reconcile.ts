@@ -40,7 +40,6 @@ export interface KnownIssuesFacts {
   now: Date;
 }
 
-/** Where a reconcile writes. */
 export interface KnownIssuesWrites {
   context: OperatorContext;
   client: ResourceClient<KnownIssuesResource>;

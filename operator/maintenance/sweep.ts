@@ -126,7 +126,6 @@ function pagesDue(row: ScanRow | null): number | null {
   return isTerminal(row.phase) ? pagesToCharge(row, row.phase, row.outcome?.pages ?? row.pages) : null;
 }
 
-/** The log fields of a row. */
 export function fieldsOfRow({ id, organisation, resource }: ScanRow): object {
   return { scan: id, organisation, namespace: resource.namespace };
 }

@@ -30,7 +30,6 @@ const DAY_MS = 86_400_000;
 /** Longer than an idempotency record, because a repeated request must find the row that its record names. */
 const ABANDONED_KEPT_MS = KEY_KEPT_MS + 3_600_000;
 
-/** What a sweep needs besides the context. */
 export interface SweepOptions {
   /** Reconciles a scan again and rewrites its row. */
   reconcileAgain: (scan: AccessibilityScan) => void;
@@ -201,10 +200,8 @@ async function writeEnd(
   return ended;
 }
 
-/** The message about a scan that the operator may not write to. */
 const FINALIZER_STAYS = 'ended a scan of a namespace that is not watched; if it still exists, remove its finalizer';
 
-/** The command that removes the finalizer of a scan. */
 const releaseCommand = (namespace: string, name: string): string =>
   `kubectl -n ${namespace} patch accessibilityscan ${name} --type=merge -p '{"metadata":{"finalizers":null}}'`;
 

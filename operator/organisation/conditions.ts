@@ -2,13 +2,11 @@
 import type { OrganisationResource } from '../../core/protocol/organisation-resources.ts';
 import { readiness, type ConditionUpdate } from '../runtime/conditions.ts';
 
-/** A namespace that belongs to another organisation. */
 export interface TakenNamespace {
   namespace: string;
   organisation: string;
 }
 
-/** The number of namespaces that a message names. */
 const NAMED_MAX = 20;
 
 /**
@@ -45,26 +43,22 @@ function listed(namespaces: readonly string[]): string {
   return `namespace ${namespaces.slice(0, NAMED_MAX).join(', namespace ')}${more}`;
 }
 
-/** `curbcut-admin` is the writer of the organisation. */
 export function managedByAdmin(id: string): ConditionUpdate[] {
   const message = `Organisation ${id} is managed by curbcut-admin, so this manifest changes nothing. To let it manage the organisation, run: curbcut-admin organisation hand-over ${id} --to manifest`;
   return readiness({ ready: 'False', stalled: true, reason: 'ManagedByAdmin', message });
 }
 
-/** The resource is deleted, and its scans are not over. */
 export function deleting(liveScans: number): ConditionUpdate[] {
   const scans = liveScans === 1 ? '1 scan is live' : `${liveScans} scans are live`;
   const message = `The organisation is blocked. Its deletion waits until its scans have ended: ${scans}.`;
   return readiness({ ready: 'False', reconciling: true, reason: 'ScansLive', message });
 }
 
-/** The database holds a newer version of the manifest. */
 export function outdated(id: string): ConditionUpdate[] {
   const message = `A newer version of this manifest was applied before, as happens when the cluster is restored from a backup. To make this version count, run: curbcut-admin organisation hand-over ${id} --to admin, and then the same with --to manifest`;
   return readiness({ ready: 'False', stalled: true, reason: 'Outdated', message });
 }
 
-/** MongoDB does not answer, so nothing is known or can be changed. */
 export function storeUnavailable(deleted: boolean): ConditionUpdate[] {
   const message = `${deleted ? 'The deletion waits' : 'The changes wait'} until the database answers.`;
   return readiness({ ready: 'Unknown', reconciling: true, reason: 'StoreUnavailable', message });

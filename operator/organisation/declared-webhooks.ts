@@ -12,7 +12,6 @@ import type { ManifestVersion } from '../../stores/accounts/organisation-documen
 import type { AppliedWebhook, DeclaredWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
 
 export interface DeclaredWebhooks {
-  /** Those that can be applied. */
   wanted: readonly DeclaredWebhook[];
   /** The names of the others, which stay as they were applied before: their secret may be unreadable only for a moment. */
   kept: readonly string[];

@@ -25,7 +25,6 @@ export interface OrganisationFacts {
   resource: OrganisationResource;
   /** Null if MongoDB did not answer. */
   record: OrganisationRecord | null;
-  /** The webhooks of the spec. */
   webhooks: DeclaredWebhooks;
   /** The namespaces that the operator watches; empty: all. */
   watchNamespaces: readonly string[];
@@ -39,13 +38,11 @@ export interface OrganisationFacts {
 /** What the spec sets besides credits and namespaces. */
 type AppliedSpec = Required<Pick<OrganisationSpec, 'displayName' | 'plan' | 'blocked'>>;
 
-/** Where a reconcile writes. */
 export interface OrganisationWrites {
   context: OperatorContext;
   client: ResourceClient<OrganisationResource>;
   /** Called after each attempt to change MongoDB or the metadata: the record must be read again. */
   onChange(id: string): void;
-  /** Namespaces were claimed or released. */
   onClaim(): void;
   onStatus(id: string, now: Date): void;
 }
@@ -53,7 +50,6 @@ export interface OrganisationWrites {
 /** A change of MongoDB or the metadata. @returns false if another writer was faster, so that the rest does not apply */
 type Change = (to: OrganisationWrites, resource: OrganisationResource, signal: AbortSignal) => Promise<boolean>;
 
-/** The actor of audit log entries. */
 const ACTOR = 'manifest';
 /** The delay before MongoDB is asked again after it did not answer. */
 const STORE_RETRY_MS = 5_000;
@@ -282,7 +278,6 @@ function isNewer(one: ManifestVersion, than: ManifestVersion): boolean {
   return one.uid === than.uid ? one.generation > than.generation : one.createdAt > than.createdAt;
 }
 
-/** What the spec sets, with its defaults. */
 function specOf({ metadata, spec }: OrganisationResource): AppliedSpec {
   const { displayName = metadata.name, plan = DEFAULT_PLAN, blocked = false } = spec;
   return { displayName, plan, blocked };
@@ -296,7 +291,6 @@ function sameSet(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((value) => other.includes(value));
 }
 
-/** The namespaces of the spec that other organisations have. */
 function takenOf(resource: OrganisationResource, { owners }: OrganisationRecord): TakenNamespace[] {
   return wantedOf(resource).flatMap((namespace) => {
     const organisation = owners.get(namespace);

@@ -10,15 +10,12 @@ import type { AppliedWebhook } from '../../stores/webhooks/manifest-webhooks.ts'
 
 /** What MongoDB holds about an organisation. */
 export interface OrganisationRecord {
-  /** Null if the organisation does not exist. */
   organisation: AppliedOrganisation | null;
-  /** Null if it has no account. */
   account: AccountSummary | null;
   /** The IDs of all grants ever made. */
   granted: ReadonlySet<string>;
   /** The organisations that have namespaces of the spec, by namespace; without the organisation itself. */
   owners: ReadonlyMap<string, string>;
-  /** The webhooks of its manifest. */
   webhooks: readonly AppliedWebhook[];
 }
 

@@ -22,16 +22,13 @@ export interface AdmissionFacts {
 export interface QueueLoad extends Counts {
   /** The number of waiting scans. `running`: admitted scans that have not ended. */
   queued: number;
-  /** The waiting time of the scan that has waited longest. */
   oldestWaitSeconds: number;
   paused: boolean;
-  /** The same counts by organisation. */
   organisations: ReadonlyMap<string, Counts & { queued: number }>;
 }
 
 /** The load is that after the admissions. */
 export interface QueueDecision extends QueueLoad {
-  /** The scans to admit, in order. */
   admit: AccessibilityScan[];
   /** The waiting scans that may not be admitted yet, because their Jobs could not be created. They are in no line. */
   backingOff: AccessibilityScan[];
@@ -39,7 +36,6 @@ export interface QueueDecision extends QueueLoad {
   refused: AccessibilityScan[];
   /** The scans that keep waiting, by organisation. */
   lines: ReadonlyMap<string, Line>;
-  /** What is left after the admissions. */
   places: Places;
   shares: Shares;
 }
@@ -124,7 +120,6 @@ function loadOf(
   };
 }
 
-/** The weight of organisations that a ScanQueue does not list. */
 const DEFAULT_WEIGHT = 1;
 
 export interface Shares {
@@ -189,7 +184,6 @@ function weightOf(weights: Readonly<Record<string, number>>, organisation: strin
 const COMPARISONS_MAX = 200_000;
 
 interface WaitingFacts {
-  /** The waiting scans. They are consumed. */
   lines: ReadonlyMap<string, Line>;
   places: Places;
   shares: Shares;
@@ -220,7 +214,6 @@ interface Line {
   readonly length: number;
   /** The scan that is admitted next. Call it only if the line is not empty. */
   head(): AccessibilityScan;
-  /** Removes and returns the head. */
   take(): AccessibilityScan;
   /** The scans that are left, in any order. */
   rest(): readonly AccessibilityScan[];

@@ -55,7 +55,7 @@ export function addQueueController(context: OperatorContext, organisations: Read
       pausedBefore,
       pauses: queueClient.pausesOf(name) ?? [],
       defaultMaxRunning: name === PUBLIC_QUEUE ? settings.maxRunningPublic : settings.maxRunning,
-      unreadable: manager.lanes.unreadable(),
+      unreadable: manager.namespaces.unreadable(),
       organisationsReadable: name === DEFAULT_QUEUE ? organisations.condition() : null,
       everyMs: EVERY_MS,
       now: clock.now(),
@@ -108,7 +108,7 @@ function sourcesOf({ scanClient, queueClient, manager }: OperatorContext, organi
     watch(scanClient, ({ type, object, previous }) => (type === 'deleted' || isMoved(object, previous) ? [toQueue(queueOf(object))] : [])),
     watch(queueClient, ({ object }) => [keyOf(object)]),
     (enqueue) => organisations.onChange(() => enqueue(toQueue(DEFAULT_QUEUE))),
-    (enqueue) => manager.lanes.onChange(() => [...BUILT_IN_QUEUES.map(toQueue), ...queueClient.list().map(keyOf)].forEach(enqueue)),
+    (enqueue) => manager.namespaces.onChange(() => [...BUILT_IN_QUEUES.map(toQueue), ...queueClient.list().map(keyOf)].forEach(enqueue)),
   ];
 }
 

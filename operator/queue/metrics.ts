@@ -3,7 +3,6 @@ import { DEFAULT_QUEUE } from '../../core/protocol/custom-resources.ts';
 import type { MetricFactory } from '../../stores/process-metrics.ts';
 import type { QueueLoad } from './admission.ts';
 
-/** The number of queues with series of their own. */
 export const QUEUE_SERIES_MAX = 50;
 /** The label of all other queues. No queue can have this name. */
 export const OTHER_QUEUES = '(other)';

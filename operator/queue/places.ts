@@ -21,7 +21,6 @@ export function mayUse({ namespaces, organisations }: Access, namespace: string,
   return (namespaces?.includes(namespace) ?? true) && (organisations?.includes(organisation) ?? true);
 }
 
-/** Whether a vetted scan may use its queue. */
 export const isAllowed = (access: Access, scan: AccessibilityScan): boolean =>
   mayUse(access, scan.metadata.namespace!, organisationOf(scan));
 
@@ -85,7 +84,6 @@ export function takePlace(places: Places, organisation: string, started: boolean
   }
 }
 
-/** A scan that asks for a place. */
 interface Applicant {
   uid: string;
   namespace: string;

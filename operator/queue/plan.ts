@@ -1,52 +1,26 @@
 /** Plans the writes of one queue: a pure function from its scans and its ScanQueue to a list of actions. */
 import { isDeepStrictEqual } from 'node:util';
-import {
-  API_VERSION,
-  isBuiltInQueue,
-  scanIdOf,
-  type AccessibilityScan,
-  type QueuePause,
-  type ScanQueue,
-} from '../../core/protocol/custom-resources.ts';
+import { API_VERSION, isBuiltInQueue, scanIdOf, type AccessibilityScan, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 import type { WaitingLine } from '../../stores/submissions/queue-state.ts';
 import { dueIn } from '../../platform/clock.ts';
-import { conditionOf, type ConditionUpdate } from '../runtime/conditions.ts';
+import { conditionOf } from '../runtime/conditions.ts';
 import type { Plan } from '../runtime/controller.ts';
-import { QUEUE_NOT_ALLOWED, queueNotAllowed, queueNotFound, type WaitReason } from '../scan/policy/condition-reasons.ts';
+import { queueNotAllowed, queueNotFound, type WaitReason } from '../scan/policy/condition-reasons.ts';
 import { QUEUED, QUEUE_PAUSED } from '../scan/policy/status.ts';
-import { decideAdmission, type QueueDecision, type QueueLoad, waitingOrder } from './admission.ts';
-import { backOffMs, organisationOf, scansInReach, type UnreadableNamespaces } from './waiting.ts';
+import { type AdmissionFacts, decideAdmission, type QueueDecision, type QueueLoad, waitingOrder } from './admission.ts';
+import { backOffMs, organisationOf, scansInReach } from './waiting.ts';
 import { limitsOf, type Places } from './places.ts';
-import { statusChange, type QueueStatus } from './status.ts';
+import { statusChange, type QueueStatus, type StatusFacts } from './status.ts';
 
-export interface QueueFacts {
+export interface QueueFacts extends AdmissionFacts, StatusFacts {
   name: string;
-  /** The namespace of the ScanQueues. */
+  /** That of the ScanQueues. */
   namespace: string;
-  /** The scans that name this queue. */
-  scans: readonly AccessibilityScan[];
-  /** Null if the cache holds no such ScanQueue. */
-  queue: ScanQueue | null;
-  /** The queue's pauses until now. */
-  pauses: readonly QueuePause[];
   /** Whether the built-in queue was paused when it last existed. Used only while it does not exist. */
   pausedBefore: boolean;
-  /** The limit if the ScanQueue does not set `maxRunning`. */
-  defaultMaxRunning: number;
-  /** The organisations of scans whose admission is being written, by uid. */
-  taken: ReadonlyMap<string, string>;
-  /** The time of the last admission of each organisation that this operator remembers. */
-  lastAdmissions: ReadonlyMap<string, number>;
   /** What this operator last mirrored of the waiting scans, null if nothing, and when it last compared it. */
   line: { mirrored: WaitingLine | null; at: Date | null };
-  /** The time of this operator's last write of the ScanQueue's status. */
   statusAt: Date | null;
-  /** The interval of plans without events, in milliseconds. */
-  everyMs: number;
-  unreadable: UnreadableNamespaces;
-  /** Whether the operator can read Organisations; null while it is unknown, and for queues other than the default one. */
-  organisationsReadable: ConditionUpdate | null;
-  now: Date;
 }
 
 export type QueueAction =
@@ -84,9 +58,9 @@ export function planQueue(facts: QueueFacts): Plan<QueueAction> {
   const wakes = [everyMs, ...decision.backingOff.map((scan) => backOffMs(scan, now))];
   if (queue === null && current !== null) actions.push({ do: 'create', queue: current });
   for (const scan of decision.admit) actions.push({ do: 'admit', scan });
-  const unexplained = [...unexplainedWaits(decision, whyWaiting(current, facts)), ...unexplainedRefusals(decision, facts)];
-  actions.push(...unexplained.slice(0, EXPLANATIONS_MAX));
-  if (unexplained.length > EXPLANATIONS_MAX) wakes.push(MORE_AFTER_MS);
+  const explanations = unexplained(decision, whyWaiting(current, facts), facts);
+  actions.push(...explanations.slice(0, EXPLANATIONS_MAX));
+  if (explanations.length > EXPLANATIONS_MAX) wakes.push(MORE_AFTER_MS);
   const status = queue && statusChange(queue, decision, facts);
   if (queue !== null && status !== null) {
     const left = dueIn(facts.statusAt, STATUS_EVERY_MS, now);
@@ -114,17 +88,12 @@ function whyWaiting(queue: ScanQueue | null, { name, namespace }: QueueFacts): W
 }
 
 /** A waiting scan's status has the reason, but not its position: each scan that leaves would change all of them. */
-function unexplainedWaits({ lines }: QueueDecision, why: WaitReason): Extract<QueueAction, { do: 'explainWait' }>[] {
-  const stated = (scan: AccessibilityScan) => conditionOf(scan.status?.conditions, 'Admitted')?.reason;
-  return [...lines.values()]
-    .flatMap((line) => line.rest().filter((scan) => stated(scan) !== why.reason))
-    .map((scan) => ({ do: 'explainWait', scan, why }));
-}
-
-function unexplainedRefusals({ refused }: QueueDecision, { name }: QueueFacts): Extract<QueueAction, { do: 'explainWait' }>[] {
-  return refused
-    .filter((scan) => conditionOf(scan.status?.conditions, 'Admitted')?.reason !== QUEUE_NOT_ALLOWED)
-    .map((scan) => ({ do: 'explainWait', scan, why: queueNotAllowed(name, scan.metadata.namespace!, organisationOf(scan)) }));
+function unexplained({ lines, refused }: QueueDecision, why: WaitReason, { name }: QueueFacts): QueueAction[] {
+  const waiting = [...lines.values()].flatMap((line) => line.rest().map((scan) => ({ scan, why })));
+  const refusals = refused.map((scan) => ({ scan, why: queueNotAllowed(name, scan.metadata.namespace!, organisationOf(scan)) }));
+  return [...waiting, ...refusals]
+    .filter(({ scan, why: { reason } }) => conditionOf(scan.status?.conditions, 'Admitted')?.reason !== reason)
+    .map((wait) => ({ do: 'explainWait', ...wait }));
 }
 
 /** Without a ScanQueue nothing is known about the order. Consumes the lines. */

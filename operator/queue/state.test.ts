@@ -12,7 +12,7 @@ function stateAt(at: Date, scans: readonly AccessibilityScan[]) {
   let actions: object[] = [];
   const manager = {
     add: (added: ControllerDefinition) => ((definition = added), () => undefined),
-    lanes: { unreadable: () => new Map<string, never>(), onChange: () => () => undefined },
+    namespaces: { unreadable: () => new Map<string, never>(), onChange: () => () => undefined },
   };
   const onChange = () => () => undefined;
   const queue = () => ({ apiVersion: '', kind: '', metadata: { name: '' }, spec: { paused: shared.paused } });

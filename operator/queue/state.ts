@@ -54,7 +54,7 @@ export function addStateController({ manager, scanClient, queueClient, stores, m
           : [],
       ),
       watch(queueClient, ({ object: { metadata } }) => (isBuiltInQueue(metadata.name) ? [keyOf(metadata.name)] : [])),
-      (enqueue) => manager.lanes.onChange(() => keys.forEach((key) => enqueue(key))),
+      (enqueue) => manager.namespaces.onChange(() => keys.forEach((key) => enqueue(key))),
     ],
     acrossNamespaces: true,
     async reconcile(key) {
@@ -64,7 +64,7 @@ export function addStateController({ manager, scanClient, queueClient, stores, m
       const last = mirrored.get(name);
       const countIn = dueIn(last?.at ?? null, COUNT_EVERY_MS, now);
       if (last?.state.paused === paused && countIn > 0) return { requeueAfterMs: countIn };
-      const scans = scansInReach(scanClient.list(), manager.lanes.unreadable(), now);
+      const scans = scansInReach(scanClient.list(), manager.namespaces.unreadable(), now);
       const live = scans.filter((scan) => countsAsLive(scan, namespace) && stateOf(scan) === name).length;
       const state = { paused, live };
       if (!isDeepStrictEqual(state, last?.state) || dueIn(last?.at ?? null, EVERY_MS, now) <= 0) {

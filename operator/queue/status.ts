@@ -10,8 +10,8 @@ export type QueueStatus = NonNullable<ScanQueue['status']>;
 export const ORGANISATIONS_MAX = 20;
 
 export interface StatusFacts {
-  /** The pauses until now. */
   pauses: readonly QueuePause[];
+  /** The interval of plans without events, in milliseconds. */
   everyMs: number;
   unreadable: UnreadableNamespaces;
   /** A condition of the default queue; null while it is unknown, and for other queues. */

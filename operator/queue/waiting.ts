@@ -30,7 +30,6 @@ export function isLive(scan: AccessibilityScan): boolean {
   return !hasEnded(scan) && !settled;
 }
 
-/** What a queue counts a scan as. */
 export type AdmissionState = 'none' | 'live' | 'waiting' | 'starting' | 'running';
 
 export function admissionStateOf(scan: AccessibilityScan): AdmissionState {
@@ -88,7 +87,6 @@ export function scansInReach(scans: readonly AccessibilityScan[], unreadable: Un
   });
 }
 
-/** The number of namespaces that the condition names. */
 const NAMED_MAX = 5;
 
 /** The condition of the ScanQueue that states whether all namespaces can be read. */

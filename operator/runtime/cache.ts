@@ -140,33 +140,21 @@ export function watchNamespaces<T extends KubernetesObject>(
   };
 }
 
-/**
- * Stores and indexes the objects of a cache, and returns the events of each change.
- *
- * Follows client-go's `thread_safe_store` and `DeltaFIFO.Replace`. Differences: an object with a new uid
- * causes a deleted and an added event (client-go: an update), because it has other children and another history; an object
- * that is unchanged in a new list causes no event.
- */
 export interface CacheEvent<T> {
   type: 'added' | 'modified' | 'deleted';
   /** The current object; for `deleted`, its last known state. */
   object: T;
-  /** The previous object. */
   previous?: T;
 }
 
-export interface Store<T extends KubernetesObject> {
-  get(namespace: string, name: string): T | undefined;
-  list(): T[];
-  byIndex(name: string, value: string): T[];
-  /** Stores one object. @returns the resulting events */
-  put(object: T): CacheEvent<T>[];
-  remove(object: T): CacheEvent<T>[];
-  /** Stores a complete list. Objects that are not in it are deleted. */
-  replace(objects: T[]): CacheEvent<T>[];
-}
-
-export function createIndexer<T extends KubernetesObject>(indexers: Record<string, (object: T) => string[]> = {}): Store<T> {
+/**
+ * Stores and indexes the objects of a cache, and returns the events of each change.
+ *
+ * Follows client-go's `thread_safe_store` and `DeltaFIFO.Replace`, with two differences. An object with a new uid causes a deleted
+ * and an added event (client-go: an update), because it has other children and another history. An object that is unchanged in a
+ * new list causes no event.
+ */
+export function createIndexer<T extends KubernetesObject>(indexers: Record<string, (object: T) => string[]> = {}) {
   const held = new Map<string, T>();
   const indexes = new Map(Object.keys(indexers).map((name) => [name, new Map<string, Map<string, T>>()]));
 
@@ -216,16 +204,17 @@ export function createIndexer<T extends KubernetesObject>(indexers: Record<strin
   }
 
   return {
-    get: (namespace, name) => held.get(toKey(namespace, name)),
-    list: () => [...held.values()],
-    byIndex(name, value) {
+    get: (namespace: string, name: string): T | undefined => held.get(toKey(namespace, name)),
+    list: (): T[] => [...held.values()],
+    byIndex(name: string, value: string): T[] {
       const found = indexes.get(name);
       if (!found) throw new Error(`this cache has no index ${JSON.stringify(name)}; it has ${[...indexes.keys()].join(', ') || 'none'}`);
       return [...(found.get(value)?.values() ?? [])];
     },
     put,
-    remove: (object) => drop(keyOf(object), object),
-    replace(objects) {
+    remove: (object: T) => drop(keyOf(object), object),
+    /** Stores a complete list. Objects that are not in it are deleted. */
+    replace(objects: readonly T[]): CacheEvent<T>[] {
       const gone = new Set(held.keys());
       for (const object of objects) gone.delete(keyOf(object));
       return [...gone].flatMap((key) => drop(key)).concat(objects.flatMap(put));

@@ -10,7 +10,6 @@ export type Conditioned = Pick<KubernetesObject, 'metadata'> & { status?: { cond
 /** `maxLength` of a message in the custom resource definitions. */
 const MESSAGE_MAX = 4096;
 
-/** Cuts a message to the length that the definitions allow. */
 export const cutMessage = (message: string): string => (message.length > MESSAGE_MAX ? `${message.slice(0, MESSAGE_MAX - 1)}…` : message);
 
 /** Whether a resource is in the state that its spec asks for, and why not. */
@@ -29,7 +28,6 @@ export function readiness({ ready, reconciling = false, stalled = false, reason,
   return [{ type: 'Ready', status: ready, reason, message }, flag('Reconciling', reconciling), flag('Stalled', stalled)];
 }
 
-/** Finds a condition by its type. The order of conditions has no meaning. */
 export function conditionOf<T extends { type: string }>(conditions: readonly T[] | undefined, type: string): T | undefined {
   return conditions?.find((condition) => condition.type === type);
 }

@@ -26,7 +26,6 @@ export type Reconcile = (key: string, signal: AbortSignal) => Promise<{ requeueA
 export interface ControllerOptions {
   name: string;
   queue: WorkQueue;
-  /** The number of keys reconciled concurrently. */
   workers: number;
   reconcile: Reconcile;
   logger: Logger;
@@ -136,7 +135,6 @@ export function startController(options: ControllerOptions): Controller {
 
 /** The reconcile loop of a controller with a planner: gather facts, plan with a pure function, execute the actions, repeat until no action is left. */
 export interface Plan<Action> {
-  /** The actions, in order. Empty if there is nothing to do. */
   actions: readonly Action[];
   /** The delay until the next plan if no event arrives, in milliseconds; null waits for an event. */
   wakeAfterMs: number | null;
@@ -184,7 +182,6 @@ export function repeated(step: (key: string, signal: AbortSignal) => Promise<Nex
 export interface States<T> {
   /** Returns the state of an object. Callers mutate it. Only for objects that the cache holds, because their deletion forgets it. */
   of(uid: string): T;
-  /** Returns the state of an object if it has one. */
   find(uid: string): T | undefined;
   forget(uid: string): void;
 }

@@ -36,7 +36,6 @@ export function createRecorder(options: EventSenderOptions): Recorder {
   const buckets = new BoundedMap<{ tokens: number; at: number }>({ max: MAX_KNOWN });
   const sender = createEventSender(options);
 
-  /** Takes one token per Event from the object's bucket. */
   function allowed(object: string): boolean {
     const now = clock.monotonic();
     const bucket = buckets.get(object) ?? { tokens: BURST, at: now };
@@ -78,7 +77,6 @@ function cut(text: string): string {
  */
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 
-/** An Event that is not sent yet. */
 interface PendingEvent {
   object: KubernetesObject;
   type: string;
@@ -96,13 +94,6 @@ interface PendingEvent {
 export const DROP_REASONS = ['refused', 'unavailable', 'full', 'rate_limited'] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 
-interface EventSender {
-  /** Sends an Event later. An identity names equal Events, which are counted as one. */
-  add(identity: string, event: PendingEvent): void;
-  /** Resolves when no Event waits or is being sent, or after `withinMs`. */
-  flush(withinMs: number): Promise<void>;
-}
-
 interface EventSenderOptions {
   connection: KubernetesConnection;
   /** The Event's source: `curbcut-operator`. */
@@ -111,7 +102,6 @@ interface EventSenderOptions {
   instance: string;
   logger: Logger;
   clock: Clock;
-  /** Called for each Event that is not recorded. */
   onDropped: (reason: DropReason) => void;
 }
 
@@ -136,13 +126,12 @@ interface Known {
 
 const namespaceOf = ({ object }: PendingEvent) => object.metadata.namespace ?? 'default';
 
-function createEventSender(options: EventSenderOptions): EventSender {
+function createEventSender(options: EventSenderOptions) {
   const { logger, clock, onDropped } = options;
   const send = createSend(options);
   const permits = createSemaphore(SENDING);
   const queues = new Map<string, { waiting: Map<string, PendingEvent>; full: boolean; drained: Promise<void> }>();
 
-  /** Sends the waiting Events of a namespace, and those that arrive meanwhile. */
   async function drain(namespace: string, waiting: Map<string, PendingEvent>): Promise<void> {
     for (const [identity, event] of waiting) {
       // Before the request, so that a repeat that arrives during it is counted.
@@ -186,7 +175,8 @@ function createEventSender(options: EventSenderOptions): EventSender {
   }
 
   return {
-    add(identity, event) {
+    /** Sends an Event later. An identity names equal Events, which are counted as one. */
+    add(identity: string, event: PendingEvent): void {
       const namespace = namespaceOf(event);
       const queue = queueOf(namespace);
       const unsent = queue.waiting.get(identity);
@@ -199,7 +189,7 @@ function createEventSender(options: EventSenderOptions): EventSender {
         onDropped('full');
       }
     },
-    async flush(withinMs) {
+    async flush(withinMs: number): Promise<void> {
       const sent = Promise.all([...queues.values()].map(({ drained }) => drained));
       if (queues.size > 0) await Promise.race([sent, sleep(clock, withinMs)]);
     },

@@ -39,10 +39,9 @@ export interface LeaderElectionOptions extends LeaseLockOptions {
   random?: () => number;
 }
 
-/** State shared by the steps of the election. */
 interface Election {
   options: LeaderElectionOptions;
-  lock: LeaseLock;
+  lock: ReturnType<typeof createLeaseLock>;
   logger: Logger;
   pause: (signal: AbortSignal) => Promise<void>;
 }
@@ -120,7 +119,6 @@ async function lead(election: Election, since: number): Promise<boolean> {
 }
 
 interface Term {
-  /** The start time of the lease in the worst case: when the renewal was sent. */
   since: number;
   lost: AbortSignal;
   over: AbortSignal;
@@ -165,15 +163,6 @@ type Bounds = Pick<RequestOptions, 'timeoutMs' | 'signal'>;
 /** A renewal must not wait for the sockets of a busy operator: it would lose the lease. */
 const AT_ONCE: Pick<RequestOptions, 'sockets'> = { sockets: 'watches' };
 
-interface LeaseLock {
-  /** Acquires or renews the lease. @returns false if another replica holds it. @throws if the outcome is unknown */
-  acquireOrRenew(bounds: Bounds): Promise<boolean>;
-  /** Releases the lease if it is held, so that the next leader does not wait until it expires. Never throws. */
-  release(timeoutMs: number): Promise<void>;
-  /** The last known holder. */
-  readonly holder: string | undefined;
-}
-
 interface LeaseLockOptions {
   connection: KubernetesConnection;
   namespace: string;
@@ -187,12 +176,11 @@ interface LeaseLockOptions {
   logger: Logger;
 }
 
-/** Formats a time as a Kubernetes MicroTime. */
 export function microTime(time: Date): string {
   return time.toISOString().replace('Z', '000Z');
 }
 
-function createLeaseLock(options: LeaseLockOptions): LeaseLock {
+function createLeaseLock(options: LeaseLockOptions) {
   const { connection, namespace, identity, clock, logger, leaseDurationMs } = options;
   const path = connection.path(LEASES, namespace, options.name);
   /** The last known lease, and the time of its last change by this process's clock. */
@@ -212,7 +200,8 @@ function createLeaseLock(options: LeaseLockOptions): LeaseLock {
   const claim = (previous: Lease | null): Lease => leaseHeldBy(previous, options);
 
   return {
-    async acquireOrRenew(bounds) {
+    /** Acquires or renews the lease. @returns false if another replica holds it. @throws if the outcome is unknown */
+    async acquireOrRenew(bounds: Bounds): Promise<boolean> {
       if (holder() === identity) {
         // The leader does not read first: if the lease has changed, the resourceVersion causes a conflict.
         try {
@@ -234,7 +223,8 @@ function createLeaseLock(options: LeaseLockOptions): LeaseLock {
       observe(await put(claim(current), bounds));
       return true;
     },
-    async release(timeoutMs) {
+    /** Releases the lease if it is held, so that the next leader does not wait until it expires. Never throws. */
+    async release(timeoutMs: number): Promise<void> {
       if (holder() !== identity) return;
       const { lease } = seen!;
       const now = microTime(clock.now());
@@ -252,7 +242,6 @@ function createLeaseLock(options: LeaseLockOptions): LeaseLock {
   };
 }
 
-/** Builds the lease as held by `identity` from now on. */
 function leaseHeldBy(previous: Lease | null, { name, namespace, identity, leaseDurationMs, clock }: LeaseLockOptions): Lease {
   const now = microTime(clock.now());
   const spec = previous?.spec;

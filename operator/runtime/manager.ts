@@ -12,7 +12,7 @@ import { type Cache, type CacheEvent, type CacheOptions, watchNamespaces } from 
 import type { Clock } from '../../platform/clock.ts';
 import { runPeriodically, type PeriodicTask } from '../../platform/periodic.ts';
 import { startController, type ControllerOptions, type Reconcile } from './controller.ts';
-import { createLanes, type Lanes } from './namespaces.ts';
+import { createNamespaceStates, type NamespaceStates } from './namespaces.ts';
 import type { RuntimeMetrics } from './metrics.ts';
 import { createResourceClient, type CustomResource, type ResourceClient } from './resource-client.ts';
 import { createWorkqueue, type WorkQueue } from './workqueue.ts';
@@ -65,8 +65,7 @@ export interface Manager {
   add(definition: ControllerDefinition): (key: string) => void;
   /** Adds work that runs when each namespace is synced or known to be unreadable, and then periodically. */
   addTask(task: PeriodicTask): void;
-  /** The state of the watched namespaces. */
-  readonly lanes: Pick<Lanes, 'unreadable' | 'onChange'>;
+  readonly namespaces: Pick<NamespaceStates, 'unreadable' | 'onChange'>;
   /**
    * Runs until `stop` aborts and running work has finished. Call it once, after adding everything.
    * @param lost aborts when the lease is lost; running reconciles are then aborted, because the process must not write any more
@@ -94,13 +93,13 @@ export function createManager(deps: ManagerDeps): Manager {
   const caches: Cache<KubernetesObject>[] = [];
   const controllers: Registered[] = [];
   const tasks: PeriodicTask[] = [];
-  const lanes = createLanes(deps);
+  const states = createNamespaceStates(deps);
 
   function addCache<T extends KubernetesObject>({ namespaces, optional = false, onListed: observe, ...kind }: WatchedKind<T>): Cache<T> {
     const { plural } = kind.resource;
-    if (!optional) for (const namespace of namespaces.length === 0 ? [''] : new Set(namespaces)) lanes.add(namespace, plural);
+    if (!optional) for (const namespace of namespaces.length === 0 ? [''] : new Set(namespaces)) states.add(namespace, plural);
     const onListed = (namespace: string, error: unknown, failures: number) =>
-      optional ? observe?.(error, failures, namespace) : lanes.report(namespace, plural, error, failures);
+      optional ? observe?.(error, failures, namespace) : states.report(namespace, plural, error, failures);
     const cache = watchNamespaces<T>({ ...deps, ...kind, onListed }, namespaces);
     caches.push(cache);
     return cache;
@@ -118,16 +117,16 @@ export function createManager(deps: ManagerDeps): Manager {
       return queue.add;
     },
     addTask: (task) => void tasks.push(task),
-    lanes,
+    namespaces: states,
     async run(stop, lost) {
       const stopCaches = new AbortController();
       const unsubscribe = controllers.flatMap(({ definition, queue }) => definition.sources.map((source) => source(queue.add)));
       for (const cache of caches) cache.start(stopCaches.signal);
-      const settled = lanes.settled(SYNC_WITHIN_MS, stop);
+      const settled = states.settled(SYNC_WITHIN_MS, stop);
       void settled.then(() => {
         if (stop.aborted) return;
         const objects = caches.reduce((sum, cache) => sum + cache.list().length, 0);
-        logger.info({ objects, unreadable: [...lanes.unreadable().keys()] }, 'caches synced');
+        logger.info({ objects, unreadable: [...states.unreadable().keys()] }, 'caches synced');
       });
       try {
         const started = controllers.map(({ definition, queue }) =>
@@ -135,7 +134,7 @@ export function createManager(deps: ManagerDeps): Manager {
             name: definition.name,
             workers: definition.workers,
             queue,
-            reconcile: inLane(definition, queue, { lanes, settled, stop }),
+            reconcile: whenReadable(definition, queue, { states, settled, stop }),
             logger,
             clock,
             metrics,
@@ -164,19 +163,18 @@ export function withoutManagedFields<T extends KubernetesObject>(object: T): T {
   return { ...object, metadata };
 }
 
-/** Reconciles a key when its namespace is readable. */
-function inLane(
+function whenReadable(
   { reconcile, acrossNamespaces, isUrgent }: ControllerDefinition,
   queue: WorkQueue,
-  { lanes, settled, stop }: { lanes: Lanes; settled: Promise<void>; stop: AbortSignal },
+  { states, settled, stop }: { states: NamespaceStates; settled: Promise<void>; stop: AbortSignal },
 ): Reconcile {
   return async (key, signal) => {
     if (acrossNamespaces) {
       await settled;
       if (stop.aborted) return {};
     }
-    if (lanes.isOpen(key) || isUrgent?.(key)) return reconcile(key, signal);
-    lanes.hold(queue, key, () => queue.add(key));
+    if (states.isReadable(key) || isUrgent?.(key)) return reconcile(key, signal);
+    states.hold(queue, key, () => queue.add(key));
     return {};
   };
 }

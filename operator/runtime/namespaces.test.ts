@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { PARTS, useWidgetManagers, WIDGETS, widget } from '../../test/support/widget-manager.ts';
 
-describe('lanes', () => {
+describe('states', () => {
   const setUp = useWidgetManagers();
 
   it('reconciles the objects of readable namespaces although another namespace is forbidden from the start', async () => {
@@ -11,7 +11,7 @@ describe('lanes', () => {
     api.put(WIDGETS, widget('b', 0, 'two'));
     await run();
     expect([...gathered]).to.deep.equal(['one/a']);
-    expect([...manager.lanes.unreadable().keys()]).to.deep.equal(['two']);
+    expect([...manager.namespaces.unreadable().keys()]).to.deep.equal(['two']);
     expect(logger.lines.find(({ message }) => message === 'caches synced')?.fields).to.include({ objects: 1 });
     expect(logger.lines.filter(({ message }) => message.startsWith('cannot read namespace'))).to.have.length(1);
   });
@@ -25,7 +25,7 @@ describe('lanes', () => {
     api.forbidden.delete('two');
     await clock.advance(10_000);
     expect([...gathered]).to.deep.equal(['two/b']);
-    expect(manager.lanes.unreadable().size).to.equal(0);
+    expect(manager.namespaces.unreadable().size).to.equal(0);
   });
 
   it('waits for every cache of a namespace before it reconciles an object of it', async () => {
@@ -56,7 +56,7 @@ describe('lanes', () => {
     api.put(WIDGETS, widget('a', 0));
     await run();
     expect([...gathered]).to.deep.equal(['one/a']);
-    expect(manager.lanes.unreadable().size).to.equal(0);
+    expect(manager.namespaces.unreadable().size).to.equal(0);
   });
 
   it('tells the owner of an optional cache whether it was listed', async () => {
@@ -80,7 +80,7 @@ describe('lanes', () => {
     expect([...gathered]).to.deep.equal([]);
     await clock.advance(15_000);
     expect([...gathered]).to.deep.equal(['one/a']);
-    expect(manager.lanes.unreadable().get('two')?.message).to.match(/not listed within 15 s/);
+    expect(manager.namespaces.unreadable().get('two')?.message).to.match(/not listed within 15 s/);
   });
 
   it('ends if stopped before a namespace is readable', async () => {

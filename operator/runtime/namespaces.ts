@@ -17,24 +17,8 @@ export interface Unreadable {
   message: string;
 }
 
-export interface Lanes {
-  /** Adds a resource that is cached in a namespace. An empty namespace stands for all namespaces. */
-  add(namespace: string, resource: string): void;
-  /** Records that a resource was listed (`error` null), or that listing it failed for the nth time in a row. */
-  report(namespace: string, resource: string, error: unknown, failures: number): void;
-  /** Whether the namespace of this key is readable. */
-  isOpen(key: string): boolean;
-  /** Calls `release` once when the namespace of this key is readable. Keys are held once for each `owner`. */
-  hold(owner: object, key: string, release: () => void): void;
-  /** Resolves when each namespace is readable or known to be unreadable, after `withinMs` in any case, or when `stop` aborts. */
-  settled(withinMs: number, stop: AbortSignal): Promise<void>;
-  /** The namespaces that cannot be read now; an empty name stands for all namespaces. */
-  unreadable(): ReadonlyMap<string, Unreadable>;
-  /** Calls `listener` when a namespace becomes readable or unreadable. @returns a function that removes it */
-  onChange(listener: () => void): () => void;
-}
-
-interface Lane {
+/** What is known of one namespace. An empty name stands for all namespaces. */
+interface State {
   /** The resources whose first list has not arrived. */
   unlisted: Set<string>;
   failing: Map<string, Unreadable>;
@@ -50,67 +34,73 @@ export function countsAsUnreadable(error: unknown, failures: number): boolean {
   return hasCode(error, 401, 403, 404) || failures >= FAILURES;
 }
 
-export function createLanes({ clock, logger, metrics }: { clock: Clock; logger: Logger; metrics?: RuntimeMetrics }): Lanes {
-  const lanes = new Map<string, Lane>();
+export type NamespaceStates = ReturnType<typeof createNamespaceStates>;
+
+export function createNamespaceStates({ clock, logger, metrics }: { clock: Clock; logger: Logger; metrics?: RuntimeMetrics }) {
+  const states = new Map<string, State>();
   const listeners = new Set<() => void>();
-  const isReadable = ({ unlisted, failing }: Lane) => unlisted.size === 0 && failing.size === 0;
-  const isKnown = ({ unlisted, failing }: Lane) => unlisted.size === 0 || failing.size > 0;
+  const isReadable = ({ unlisted, failing }: State) => unlisted.size === 0 && failing.size === 0;
+  const isKnown = ({ unlisted, failing }: State) => unlisted.size === 0 || failing.size > 0;
 
   /** A cache of all namespaces covers the key too. */
-  function closedLaneOf(key: string): Lane | undefined {
+  function unreadableStateOf(key: string): State | undefined {
     const { namespace } = fromKey(key);
-    return [lanes.get(''), lanes.get(namespace)].find((lane) => lane !== undefined && !isReadable(lane));
+    return [states.get(''), states.get(namespace)].find((state) => state !== undefined && !isReadable(state));
   }
 
-  function changed(namespace: string, lane: Lane) {
-    metrics?.namespaceReadable(namespace, isReadable(lane));
+  function changed(namespace: string, state: State) {
+    metrics?.namespaceReadable(namespace, isReadable(state));
     for (const listener of [...listeners]) listener();
-    if (!isReadable(lane)) return;
-    const releases = [...lane.held.values()].flatMap((keys) => [...keys.values()]);
-    lane.held.clear();
+    if (!isReadable(state)) return;
+    const releases = [...state.held.values()].flatMap((keys) => [...keys.values()]);
+    state.held.clear();
     for (const release of releases) release();
   }
 
-  function fail(namespace: string, lane: Lane, resource: string, message: string) {
-    const since = lane.failing.get(resource)?.since ?? clock.now();
-    const first = lane.failing.size === 0;
-    lane.failing.set(resource, { since, resource, message });
+  function fail(namespace: string, state: State, resource: string, message: string) {
+    const since = state.failing.get(resource)?.since ?? clock.now();
+    const first = state.failing.size === 0;
+    state.failing.set(resource, { since, resource, message });
     if (!first) return;
     logger.warn({ namespace, resource, reason: message }, 'cannot read namespace, its objects wait');
-    changed(namespace, lane);
+    changed(namespace, state);
   }
 
-  function succeed(namespace: string, lane: Lane, resource: string) {
-    const before = isReadable(lane);
-    const failed = lane.failing.delete(resource);
-    lane.unlisted.delete(resource);
-    if (before || !isReadable(lane)) return;
+  function succeed(namespace: string, state: State, resource: string) {
+    const before = isReadable(state);
+    const failed = state.failing.delete(resource);
+    state.unlisted.delete(resource);
+    if (before || !isReadable(state)) return;
     if (failed) logger.info({ namespace, resource }, 'namespace is readable again');
-    changed(namespace, lane);
+    changed(namespace, state);
   }
 
   return {
-    add(namespace, resource) {
-      const lane = lanes.get(namespace) ?? { unlisted: new Set(), failing: new Map(), held: new Map() };
-      lanes.set(namespace, lane);
-      lane.unlisted.add(resource);
+    /** Adds a resource that is cached in a namespace. */
+    add(namespace: string, resource: string): void {
+      const state = states.get(namespace) ?? { unlisted: new Set(), failing: new Map(), held: new Map() };
+      states.set(namespace, state);
+      state.unlisted.add(resource);
       metrics?.namespaceReadable(namespace, false);
     },
-    report(namespace, resource, error, failures) {
-      const lane = lanes.get(namespace)!;
-      if (error === null) return succeed(namespace, lane, resource);
-      if (countsAsUnreadable(error, failures)) fail(namespace, lane, resource, errorMessage(error));
+    /** Records that a resource was listed (`error` null), or that listing it failed for the nth time in a row. */
+    report(namespace: string, resource: string, error: unknown, failures: number): void {
+      const state = states.get(namespace)!;
+      if (error === null) return succeed(namespace, state, resource);
+      if (countsAsUnreadable(error, failures)) fail(namespace, state, resource, errorMessage(error));
     },
-    isOpen: (key) => closedLaneOf(key) === undefined,
-    hold(owner, key, release) {
-      const lane = closedLaneOf(key);
-      if (lane === undefined) return release();
-      const keys = lane.held.get(owner) ?? new Map<string, () => void>();
-      lane.held.set(owner, keys.set(key, release));
+    isReadable: (key: string): boolean => unreadableStateOf(key) === undefined,
+    /** Calls `release` once when the namespace of this key is readable. Keys are held once for each `owner`. */
+    hold(owner: object, key: string, release: () => void): void {
+      const state = unreadableStateOf(key);
+      if (state === undefined) return release();
+      const keys = state.held.get(owner) ?? new Map<string, () => void>();
+      state.held.set(owner, keys.set(key, release));
     },
-    async settled(withinMs, stop) {
+    /** Resolves when each namespace is readable or known to be unreadable, after `withinMs` in any case, or when `stop` aborts. */
+    async settled(withinMs: number, stop: AbortSignal): Promise<void> {
       const known = Promise.withResolvers<void>();
-      const check = () => void ([...lanes.values()].every(isKnown) && known.resolve());
+      const check = () => void ([...states.values()].every(isKnown) && known.resolve());
       listeners.add(check);
       check();
       const over = new AbortController();
@@ -118,15 +108,16 @@ export function createLanes({ clock, logger, metrics }: { clock: Clock; logger: 
       over.abort();
       listeners.delete(check);
       if (stop.aborted) return;
-      for (const [namespace, lane] of lanes) {
-        if (!isKnown(lane)) fail(namespace, lane, [...lane.unlisted][0]!, `not listed within ${withinMs / 1000} s`);
+      for (const [namespace, state] of states) {
+        if (!isKnown(state)) fail(namespace, state, [...state.unlisted][0]!, `not listed within ${withinMs / 1000} s`);
       }
     },
-    unreadable() {
-      const failing = [...lanes].filter(([, lane]) => lane.failing.size > 0);
-      return new Map(failing.map(([namespace, lane]) => [namespace, [...lane.failing.values()][0]!]));
+    unreadable(): ReadonlyMap<string, Unreadable> {
+      const failing = [...states].filter(([, state]) => state.failing.size > 0);
+      return new Map(failing.map(([namespace, state]) => [namespace, [...state.failing.values()][0]!]));
     },
-    onChange(listener) {
+    /** Calls `listener` when a namespace becomes readable or unreadable. @returns a function that removes it */
+    onChange(listener: () => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

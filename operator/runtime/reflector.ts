@@ -42,7 +42,6 @@ export interface ReflectorOptions {
   onListed?: (error: unknown, failures: number) => void;
 }
 
-/** Receives the objects. */
 export interface ReflectorSink<T extends KubernetesObject> {
   /** Transforms a listed object. Applied page by page, because a whole list may be large. */
   keep(object: T): T;
@@ -59,7 +58,6 @@ interface List<T> {
   items: T[];
 }
 
-/** How a watch ended. */
 interface End {
   reason: WatchRestart;
   /** The missed changes require a new list. */
@@ -159,7 +157,6 @@ function take<T extends KubernetesObject>(event: WatchEvent<T>, sink: ReflectorS
   return resourceVersion;
 }
 
-/** Watches from `version` until the watch ends. */
 async function watch<T extends KubernetesObject>(
   version: string,
   options: ReflectorOptions,

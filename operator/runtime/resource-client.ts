@@ -16,7 +16,6 @@ export type CustomResource = KubernetesObject & { status?: object };
 /** A merge patch of an object: null removes a field. */
 export type MergePatch<T> = { [K in keyof T]?: T[K] | null };
 
-/** The metadata that a controller may change. */
 export type MetadataPatch = Pick<ObjectMeta, 'finalizers' | 'labels' | 'annotations'>;
 
 export interface ResourceClient<T extends CustomResource> extends Pick<Cache<T>, 'get' | 'list' | 'byIndex' | 'onChange'> {
@@ -99,35 +98,28 @@ export function createResourceClient<T extends CustomResource>({ connection, res
   };
 }
 
-/**
- * Read-your-writes consistency over a cache: keeps a controller's own writes and deletions until the cache has received them.
- * Otherwise a controller would decide on stale objects; an admission loop would admit too many scans.
- */
-interface OwnWrites<T extends KubernetesObject> {
-  /** Returns the own write if the cached object is older than it, else the cached object; undefined after an own deletion. */
-  newest(cached: T): T | undefined;
-  /** Records that a write to `base` produced `written`, or null if it deleted the object, while the cache holds the object. */
-  record(base: T, written: T | null): void;
-  /** Called for each cache event. Drops the own write if the cache is at least as new. */
-  observe(object: T, deleted: boolean): void;
-}
-
 /** The object after the last own write, and the resourceVersions that precede this write. All precede a deletion. */
 interface Write<T> {
   object: T | null;
   before: Set<string>;
 }
 
-/** @param isCached whether the cache holds this object */
-function createOwnWrites<T extends KubernetesObject>(isCached: (object: T) => boolean): OwnWrites<T> {
+/**
+ * Read-your-writes consistency over a cache: keeps a controller's own writes and deletions until the cache has received them.
+ * Otherwise a controller would decide on stale objects; an admission loop would admit too many scans.
+ * @param isCached whether the cache holds this object
+ */
+function createOwnWrites<T extends KubernetesObject>(isCached: (object: T) => boolean) {
   const writes = new Map<string, Write<T>>();
   const isOlder = ({ metadata }: T, { object, before }: Write<T>) => object === null || before.has(metadata.resourceVersion!);
   return {
-    newest(cached) {
+    /** Returns the own write if the cached object is older than it, else the cached object; undefined after an own deletion. */
+    newest(cached: T): T | undefined {
       const own = writes.get(cached.metadata.uid!);
       return own !== undefined && isOlder(cached, own) ? (own.object ?? undefined) : cached;
     },
-    record(base, written) {
+    /** Records that a write to `base` produced `written`, or null if it deleted the object, while the cache holds the object. */
+    record(base: T, written: T | null): void {
       // A patch without changes keeps the resourceVersion.
       if (written?.metadata.resourceVersion === base.metadata.resourceVersion) return;
       // Its deletion may arrive before the response to the write that deleted it. No later event would drop the write.
@@ -138,7 +130,8 @@ function createOwnWrites<T extends KubernetesObject>(isCached: (object: T) => bo
       const before = new Set(continues ? own!.before : []).add(base.metadata.resourceVersion!);
       writes.set(uid, { object: written, before });
     },
-    observe(object, deleted) {
+    /** Called for each cache event. Drops the own write if the cache is at least as new. */
+    observe(object: T, deleted: boolean): void {
       const own = writes.get(object.metadata.uid!);
       if (own !== undefined && (deleted || !isOlder(object, own))) writes.delete(object.metadata.uid!);
     },

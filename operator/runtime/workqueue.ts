@@ -10,25 +10,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { RuntimeMetrics } from './metrics.ts';
 
-export interface WorkQueue {
-  /** Queues the key. Several calls before a worker takes it count as one. */
-  add(key: string): void;
-  /** Adds the key after `ms` milliseconds; the earliest of several calls wins. */
-  addAfter(key: string, ms: number): void;
-  /** Adds the key after its back-off, which doubles with each call until `forget`. */
-  addRateLimited(key: string): void;
-  /** Resets the back-off of the key after a success. */
-  forget(key: string): void;
-  /** The number of `addRateLimited` calls for the key since the last `forget`. */
-  failures(key: string): number;
-  /** Waits for the next key; null if the queue is shut down and empty. Call `done` for every key. */
-  get(): Promise<string | null>;
-  /** Marks the key as processed. It is queued again if it was added in the meantime. */
-  done(key: string): void;
-  /** Accepts no more keys. Resolves when all queued keys are done. */
-  shutDown(): Promise<void>;
-}
-
 export interface QueueOptions {
   clock: Clock;
   name?: string;
@@ -41,7 +22,9 @@ export interface QueueOptions {
   random?: () => number;
 }
 
-export function createWorkqueue(options: QueueOptions): WorkQueue {
+export type WorkQueue = ReturnType<typeof createWorkqueue>;
+
+export function createWorkqueue(options: QueueOptions) {
   const { clock, metrics, name = 'queue', baseDelayMs = 100, maxDelayMs = 60_000, random = Math.random } = options;
   /** Keys that wait for a worker, in order, with the time at which they were queued. */
   const ready = new Map<string, number>();
@@ -70,13 +53,15 @@ export function createWorkqueue(options: QueueOptions): WorkQueue {
     return key;
   }
 
-  function add(key: string) {
+  /** Queues the key. Several calls before a worker takes it count as one. */
+  function add(key: string): void {
     if (closed || dirty.has(key)) return;
     dirty.add(key);
     if (!processing.has(key)) push(key);
   }
 
-  function addAfter(key: string, ms: number) {
+  /** Adds the key after `ms` milliseconds; the earliest of several calls wins. */
+  function addAfter(key: string, ms: number): void {
     if (closed) return;
     if (!(ms > 0)) return add(key);
     const due = clock.monotonic() + ms;
@@ -102,25 +87,29 @@ export function createWorkqueue(options: QueueOptions): WorkQueue {
   return {
     add,
     addAfter,
-    addRateLimited(key) {
+    /** Adds the key after its back-off, which doubles with each call until `forget`. */
+    addRateLimited(key: string): void {
       const count = failed.get(key) ?? 0;
       failed.set(key, count + 1);
       const delay = Math.min(maxDelayMs, baseDelayMs * 2 ** Math.min(count, 50));
       addAfter(key, delay * (0.5 + random() / 2));
     },
-    forget: (key) => void failed.delete(key),
-    failures: (key) => failed.get(key) ?? 0,
-    get() {
+    forget: (key: string) => void failed.delete(key),
+    failures: (key: string) => failed.get(key) ?? 0,
+    /** Waits for the next key; null if the queue is shut down and empty. Call `done` for every key. */
+    get(): Promise<string | null> {
       if (ready.size > 0) return Promise.resolve(take());
       if (closed) return Promise.resolve(null);
       return new Promise((resolve) => waiting.push(resolve));
     },
-    done(key) {
+    /** Marks the key as processed. It is queued again if it was added in the meantime. */
+    done(key: string): void {
       if (!processing.delete(key)) throw new Error(`the key ${JSON.stringify(key)} was marked done, but no worker holds it`);
       if (dirty.has(key)) push(key);
       resolveDrained();
     },
-    shutDown() {
+    /** Accepts no more keys. Resolves when all queued keys are done. */
+    shutDown(): Promise<void> {
       closed = true;
       for (const { cancel } of scheduled.values()) cancel();
       scheduled.clear();

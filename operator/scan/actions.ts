@@ -33,7 +33,6 @@ import { traced, traceEnd } from './traces.ts';
 /** The uid in the status of a replaced Job that was gone before. */
 const GONE = 'gone';
 
-/** The input of an action. */
 export interface Step {
   facts: Facts;
   /** With the writes of the previous actions. */
@@ -142,7 +141,6 @@ export async function execute(context: OperatorContext, action: Action, step: St
   }
 }
 
-/** Returns whether the scan was deleted after its facts were gathered. */
 export function isLeaving({ scanClient }: OperatorContext, { metadata }: AccessibilityScan): boolean {
   const newest = scanClient.get(metadata.namespace!, metadata.name);
   return metadata.deletionTimestamp === undefined && newest?.metadata.deletionTimestamp !== undefined;
@@ -239,7 +237,6 @@ async function stopPods({ reports, children, logger }: OperatorContext, { scanId
   await children.suspendJob(job!, signal);
 }
 
-/** Removes the finalizer. */
 async function release({ scanClient, reports }: OperatorContext, { facts, scan, signal }: Step): Promise<AccessibilityScan> {
   const finalizers = (scan.metadata.finalizers ?? []).filter((name) => name !== SETTLE_FINALIZER);
   const released = await scanClient.patchMetadata(scan, { finalizers }, signal).catch((error: unknown) => {

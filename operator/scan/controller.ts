@@ -20,26 +20,11 @@ import { execute, isLeaving } from './actions.ts';
 import { isOwnedBy, isPodTerminal, type Job, type Pod } from './kube-types.ts';
 import { startFailureOf } from './launch/children.ts';
 import { createPhaseTracker } from './metrics.ts';
-import { type Action, CANCEL_SECONDS, type Facts, type ReconcileState, type Timeouts } from './policy/facts.ts';
+import { type Action, type Facts, type ReconcileState, timeoutsOf } from './policy/facts.ts';
 import { plan } from './policy/plan.ts';
 import { byAttempt } from './policy/pods.ts';
 import { hasEnded, phaseOf } from './policy/status.ts';
 import { addResultsController } from './results/controller.ts';
-
-const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs' | 'jobTtlMs'> = {
-  launchMs: 30_000,
-  requeueBaseMs: 10_000,
-  requeueMaxMs: 600_000,
-  lostPodMs: 60_000,
-  lingerMs: 60_000,
-  jobEndGraceMs: 5_000,
-  podStateMs: 2_000,
-  statusEveryMs: 5_000,
-  mirrorEveryMs: 500,
-  cancelMs: CANCEL_SECONDS * 1000,
-  resolveMs: 120_000,
-  resolveAgainMs: 2_000,
-};
 
 /** Frequent actions, logged at debug level. */
 const FREQUENT: ReadonlySet<Action['do']> = new Set(['mirror', 'observe']);
@@ -48,7 +33,7 @@ const FREQUENT: ReadonlySet<Action['do']> = new Set(['mirror', 'observe']);
 export function addScanController(context: OperatorContext): (scan: AccessibilityScan) => void {
   const { manager, scanClient, scanStates, settings } = context;
   const uptime = createBusUptime(context);
-  const timeouts = { ...TIMEOUTS, ...settings.timeouts };
+  const timeouts = timeoutsOf(settings.timeouts);
   const enqueueResults = addResultsController(context, (key) => enqueue(key));
   trackChanges(context);
 

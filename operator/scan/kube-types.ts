@@ -90,7 +90,6 @@ function essentialMeta(metadata: ObjectMeta, kept: readonly string[]): ObjectMet
   };
 }
 
-/** The name of the container in a scanner pod. */
 export const CONTAINER = 'scanner';
 
 export function isOwnedBy(object: KubernetesObject, uid: string): boolean {
@@ -140,7 +139,6 @@ export function isAdmitted(scan: AccessibilityScan): boolean {
   return admitted(scan)?.status === 'True';
 }
 
-/** The admission time; null if the scan is not admitted. */
 export function admittedAt(scan: AccessibilityScan): Date | null {
   const condition = admitted(scan);
   return condition?.status === 'True' ? new Date(condition.lastTransitionTime) : null;

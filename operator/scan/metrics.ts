@@ -11,7 +11,6 @@ const STAGES: readonly Stage[] = ['starting', ...LIVE_PHASES];
 const POD_MESSAGE_RESULTS = ['news', 'repeat', 'refused', 'unknown'] as const;
 const INGEST_RESULTS = ['accepted', 'refused', 'error'] as const;
 
-/** The metrics of scans that have not ended. */
 function createStageMetrics({ gauge, histogram }: MetricFactory) {
   const stages = gauge('scans', 'Number of scans that have not ended, by phase; `starting` scans are admitted and wait for their pod.', {
     phase: STAGES,

@@ -27,7 +27,6 @@ export function traceLaunch(tracer: Tracer, scan: AccessibilityScan, scanId: str
   return runOf(scan, scanId);
 }
 
-/** Emits the run span. */
 export function traceEnd(tracer: Tracer, scan: AccessibilityScan, scanId: string, reason: string): void {
   const parent = traceOf(scan);
   if (parent === undefined) return;

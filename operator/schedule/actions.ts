@@ -60,7 +60,6 @@ export async function execute(context: ScheduleContext, action: ScheduleAction, 
   }
 }
 
-/** Stores the event of a regression for the webhooks of the schedule's organisation. */
 async function announceRegression(
   { stores, clock }: ScheduleContext,
   { notes, completed }: Extract<ScheduleAction, { do: 'writeStatus' }>,

@@ -26,7 +26,6 @@ const MAX_BACK_OFF_MS = 5_000;
 
 const FIRST: ReadonlySet<ScheduleAction['do']> = new Set(['start', 'cancel']);
 
-/** Adds the controllers and the task of schedules to the manager. */
 export function addScheduleController(context: OperatorContext): void {
   const { manager, scanClient, stores, settings, clock } = context;
   const { watchNamespaces, operatorClass, namespace: apiNamespace } = settings;
@@ -149,7 +148,6 @@ async function forgetSeen(
 /** The number of parsed schedules that are kept, so that a plan does not parse the same expression again. */
 const PARSED_MAX = 5_000;
 
-/** Creates a `parseSchedule` that remembers its last results. */
 function createScheduleParser(): (spec: ScanScheduleSpec) => ParsedSchedule {
   const parsed = new BoundedMap<ParsedSchedule>({ max: PARSED_MAX });
   return ({ schedule, timeZone }) => {

@@ -82,7 +82,6 @@ async function compare(context: ScheduleContext, digests: StoredDigests, enqueue
 /** What MongoDB holds of a ScanSchedule. Pure. */
 interface RowFacts {
   schedule: ScanSchedule;
-  /** The scans that the schedule owns. */
   children: readonly AccessibilityScan[];
   organisation: string;
   operatorClass: string;
@@ -118,7 +117,6 @@ export function rowOf({ schedule, children, organisation, operatorClass, apiName
   };
 }
 
-/** Identifies the content of a row. */
 export function digestOf(row: ScheduleRow): string {
   return createHash('sha256').update(JSON.stringify(row)).digest('base64url');
 }

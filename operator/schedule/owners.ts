@@ -56,7 +56,6 @@ export function createNamespaceOwners(
   /** The owners at the last refresh. `of` may have told only some callers of a change since. */
   let refreshed = new Map<OwnedKey, NamespaceOwner>();
 
-  /** Reads the claims that are not known yet. */
   async function readClaims(keys: readonly OwnedKey[]): Promise<void> {
     const unknown = keys.flatMap((key) => (claims.has(key) ? [] : (scheduleOf(key) ?? [])));
     for (const [key, organisation] of await dashboardSchedules.owners(unknown)) claims.set(key, organisation);

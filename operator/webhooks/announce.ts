@@ -42,7 +42,6 @@ export function announceTask(context: OperatorContext, undeclared: () => readonl
   };
 }
 
-/** An event that is put into queues. */
 interface Announced {
   organisation: string;
   scan: string;

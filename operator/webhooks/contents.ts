@@ -45,7 +45,6 @@ function regressionMessage({ passed, comparison }: ScheduleRegression): string {
 const knownPart = ({ newKnown = 0 }: NonNullable<ScheduleRegression['comparison']>): string =>
   newKnown === 0 ? '' : `, of which ${newKnown} known`;
 
-/** A regression of a schedule. */
 export function regressionContent({ data, at }: WebhookEventRecord, base: Base): EventContent {
   const { namespace, name, url, scanId, previousScanId, passed, comparison } = data;
   const message = regressionMessage(data);

@@ -101,7 +101,6 @@ export function createSites(db: Db, examinedMax = EXAMINED_MAX) {
     forget: (before: Date) => deleteEach(sites, { finishedAt: { $lt: before } }),
   };
 }
-export type Sites = ReturnType<typeof createSites>;
 
 /** The first write creates the document. Each of the others changes it unless it has a newer scan, so that they may come in any order. */
 function writesOf(row: ScanRow): AnyBulkWriteOperation<SiteDocument>[] {

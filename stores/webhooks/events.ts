@@ -45,4 +45,3 @@ export function createWebhookEvents(db: Db) {
     },
   };
 }
-export type WebhookEvents = ReturnType<typeof createWebhookEvents>;

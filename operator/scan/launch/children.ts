@@ -25,7 +25,6 @@ export class ChildRefused extends Error {
   }
 }
 
-/** The Secret with a pod's input. */
 export type InputSecret = ObjectOf<V1Secret> & Required<Pick<V1Secret, 'type' | 'immutable' | 'data'>>;
 
 export type Children = ReturnType<typeof createChildren>;

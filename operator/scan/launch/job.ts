@@ -61,11 +61,9 @@ export interface Launch {
   seconds: number;
   /** The Secret with the pod's input. Random, so that a second Job never mounts the Secret of the first one. */
   secretName: string;
-  /** Default: none. */
   metadata?: Metadata;
 }
 
-/** Metadata of the Job: labels to find it, and an owner reference that deletes it with the scan. */
 function jobMeta({ scan, scanId, organisation }: Launch, image: string): ObjectMeta {
   return {
     name: jobNameOf(scanId),
@@ -179,7 +177,6 @@ function podSpec(launch: Launch, settings: ScannerSettings, template: ScannerPod
   };
 }
 
-/** The fields that are not empty. */
 const present = (fields: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value && Object.keys(value).length > 0));
 

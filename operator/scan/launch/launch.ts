@@ -83,7 +83,6 @@ function deadlines(end: number, linkSeconds: number, now: Date): { deadline: Dat
   return { deadline: new Date(Math.min(end - grace, Math.max(upload - grace, half))), uploadDeadline: new Date(upload) };
 }
 
-/** The grants of one scan. */
 interface Grants {
   uploads: PodInput['uploads'];
   cancelMark: string;

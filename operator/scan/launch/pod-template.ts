@@ -39,13 +39,11 @@ interface Resources {
   limits?: ResourceQuantities;
 }
 
-/** Merges the resources of a scan into those of the installation. */
 const mergeResources = (installation: Resources = {}, scan: Resources = {}): Required<Resources> => ({
   requests: { ...installation.requests, ...scan.requests },
   limits: { ...installation.limits, ...scan.limits },
 });
 
-/** The installation's settings for `podTemplate`. */
 export interface PodTemplateRules {
   allow: readonly PodTemplateField[];
   /** The highest request or limit of each resource, as Kubernetes quantities. Other resources are refused. */
@@ -65,7 +63,6 @@ const SETTING_OF: Readonly<Record<string, string>> = { cpu: 'POD_TEMPLATE_MAX_CP
 const RESERVED =
   /^(job-name|controller-uid|(app\.kubernetes\.io|curbcut\.dev|batch\.kubernetes\.io|container\.apparmor\.security\.beta\.kubernetes\.io|container\.seccomp\.security\.alpha\.kubernetes\.io|seccomp\.security\.alpha\.kubernetes\.io)\/.*)$/;
 
-/** Returns whether a label or annotation is reserved for the operator and Kubernetes. */
 const isReservedKey = (name: string): boolean => RESERVED.test(name);
 
 const refused = (message: string): PodTemplateJudgement => ({ ok: false, message });

@@ -61,7 +61,6 @@ export async function vet(context: OperatorContext, scan: AccessibilityScan, sca
   return judged.ok ? vetted : { ok: false, end: reasons.podTemplateRefused(judged.message) };
 }
 
-/** Vets a scan that the API submitted and whose row already exists. */
 async function vetSubmission(context: OperatorContext, scan: AccessibilityScan, scanId: string): Promise<Vetted> {
   const row = await context.stores.scans.find(scanId);
   if (row === null) return { ok: false, end: reasons.SUBMISSION_ABANDONED };

@@ -44,7 +44,6 @@ const POD_REASONS: Readonly<Record<PodFailureReason, { reason: FailureReason; me
   report_too_large: { reason: 'ReportTooLarge', message: 'The report of the scan is too large; try fewer pages.' },
 };
 
-/** A failure that this version does not know. */
 const UNKNOWN_FAILURE = {
   reason: 'GaveUp',
   message: 'The scanner failed for a reason that this version of Curbcut does not know.',
@@ -87,7 +86,6 @@ export function canceled(scan: AccessibilityScan, pages: PageProgress, noReport:
 const canceledMessage = (scan: AccessibilityScan, pages: Pick<PageProgress, 'scanned'>): string =>
   `The scan was canceled. ${chargedFor(scan, pages)}`;
 
-/** The message of a canceled scan with a report of the pages that were tested until then. */
 export const partialMessage = (scan: AccessibilityScan, pages: Pick<PageProgress, 'scanned'>): string =>
   `${canceledMessage(scan, pages)} The report is partial: it has only the pages that were tested until then.`;
 
@@ -111,7 +109,6 @@ export const SCAN_ID_TAKEN = failed(
   'Another resource already has this scan ID. Apply the scan without the scan-id annotation.',
 );
 
-/** The namespace belongs to no organisation. */
 export function noOrganisation(namespace: string): EndReason {
   const message = `No organisation is charged for namespace ${namespace}. Ask an administrator to add the namespace to an Organisation (spec.namespaces) or to run "curbcut-admin organisation namespaces"; then delete this scan and apply it again.`;
   return { phase: 'failed', reason: 'NoOrganisation', message: sanitize(message) };
@@ -135,10 +132,8 @@ export function organisationBlocked({ id, deletedAt }: Pick<Organisation, 'id' |
 export const tooManyPages = (asked: number, allowed: number): EndReason =>
   failed('TooManyPages', `maxPages is ${asked}, but this installation allows ${allowed} at most.`);
 
-/** The installation does not permit a part of the scan's podTemplate. */
 export const podTemplateRefused = (message: string): EndReason => failed('PodTemplateRefused', message);
 
-/** An annotation of the scan's metadata is not allowed. */
 export const metadataRefused = (mistake: string): EndReason =>
   failed('MetadataRefused', `${mistake} Correct the annotations metadata.curbcut.dev/KEY, then delete this scan and apply it again.`);
 
@@ -148,7 +143,6 @@ export const insufficientCredits = (needed: number, balance: number): EndReason 
     `The scan needs ${needed} ${needed === 1 ? 'credit' : 'credits'}, but ${balance} ${balance === 1 ? 'is' : 'are'} left. Lower maxPages or add credits.`,
   );
 
-/** No name server answers for the URL of the scan. */
 export const NAME_SERVERS_UNAVAILABLE: WaitReason = {
   reason: 'NameServersUnavailable',
   message: 'The name servers do not answer for the host of the URL; the scan asks them again.',
@@ -170,12 +164,9 @@ export function queueNotFound(queue: string, namespace: string): WaitReason {
   };
 }
 
-export const QUEUE_NOT_ALLOWED = 'QueueNotAllowed';
-
-/** The scan's queue is for other namespaces or organisations. */
 export function queueNotAllowed(queue: string, namespace: string, organisation: string): WaitReason {
   return {
-    reason: QUEUE_NOT_ALLOWED,
+    reason: 'QueueNotAllowed',
     message: `The ScanQueue ${queue} is not for scans of organisation ${organisation} in namespace ${namespace} (allowedOrganisations, allowedNamespaces); the scan waits until it may use it. To use another queue, apply another scan.`,
   };
 }
@@ -199,7 +190,6 @@ export const stuck = (seconds: number): EndReason =>
 
 export const JOB_LOST = failed('JobLost', "The scan's Job was deleted before it finished; submit the scan again.");
 
-/** A foreign Job has the name of the scan's Job. */
 export const nameTaken = (name: string): EndReason =>
   failed(
     'NameTaken',
@@ -217,7 +207,6 @@ export const storeUnavailable = (hours: number): EndReason =>
 
 export const resultsRefused = (reason: string): EndReason => failed('ResultsRefused', `The scanner's results were refused: ${reason}`);
 
-/** Why the Job of a scan is replaced, once. */
 export const RUN_AGAIN: WaitReason = { reason: 'Retrying', message: 'The scanner ended without results; it is started once more.' };
 
 /** The results of a pod of another version cannot be verified. @param version what the pod says; absent: unknown */
@@ -241,7 +230,6 @@ export const crashed = (attempts: number, last: string): EndReason =>
 
 export const FAILED_WITHOUT_REASON = failed('GaveUp', 'The scanner failed without giving a reason; submit the scan again.');
 
-/** The operator does not act on the scan any more. */
 export const notWatched = (namespace: string, operatorClass: string): EndReason =>
   failed(
     'NotWatched',

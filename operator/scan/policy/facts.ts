@@ -5,51 +5,58 @@ import type { Phase } from '../../../core/scan/phases.ts';
 import type { Job, Pod } from '../kube-types.ts';
 import type { PodMessages } from '../results/pod-message-log.ts';
 import type { PodIdentity, PodStored } from '../../../core/protocol/pod-messages.ts';
-import type { States } from '../../runtime/controller.ts';
+import type { Plan as Planned, States } from '../../runtime/controller.ts';
 import type { EndReason, WaitReason } from './condition-reasons.ts';
 import type { StatusPatch, VerifiedResult } from './status.ts';
-/** The time limit of each state, in milliseconds. */
-export interface Timeouts {
+/** The pod of a canceled scan has this long to store the pages that it has tested. Every other pod ends within seconds. */
+export const STOP_SECONDS = 45;
+/** A canceled scan ends this long after its pod was told to stop, with a report or without one. Later than the pod, so that its report can be verified. */
+export const CANCEL_SECONDS = STOP_SECONDS + 15;
+
+/** The time limits of states that are no settings, in milliseconds. */
+const TIMEOUTS = {
+  /** From the scan's admission to its Job, while each attempt to create it fails. */
+  launchMs: 30_000,
+  /** The first and the longest wait of a scan that went back into its queue. */
+  requeueBaseMs: 10_000,
+  requeueMaxMs: 600_000,
+  /** From the end of a deleted pod's grace period until its node is considered lost. */
+  lostPodMs: 60_000,
+  /** From the end of a completed scan to the deletion of its Job, so that the pod can exit by itself. */
+  lingerMs: 60_000,
+  /** From the end of a Job without results until the scan fails, because the pod's status arrives by another watch. */
+  jobEndGraceMs: 5_000,
+  /** From one write of the status to the next, if only the pod's state differs, so that a pod that starts soon needs none. */
+  podStateMs: 2_000,
+  /** Between two writes of page counts to the status, and to the read model. */
+  statusEveryMs: 5_000,
+  mirrorEveryMs: 500,
+  /** How long a canceled scan waits for its pods from the first attempt to stop them, and then for an object store that is down. */
+  cancelMs: CANCEL_SECONDS * 1000,
+  /** From the first query that no name server answered to the end of the scan, and between two of them. */
+  resolveMs: 120_000,
+  resolveAgainMs: 2_000,
+};
+
+export type Timeouts = typeof TIMEOUTS & {
   /** The time for which a scan may wait for its admission, without the pauses of its queue. */
   queueMs: number;
-  /** From the scan's admission to its Job, while each attempt to create it fails. */
-  launchMs: number;
-  /** The first and the longest wait of a scan that went back into its queue. */
-  requeueBaseMs: number;
-  requeueMaxMs: number;
   /** From a pod's creation to its start, and from the Job's creation to its pod. */
   pendingMs: number;
   /** From one message of a pod to the next. */
   stuckMs: number;
-  /** From the end of a deleted pod's grace period until its node is considered lost. */
-  lostPodMs: number;
-  /** From the end of a completed scan to the deletion of its Job, so that the pod can exit by itself. */
-  lingerMs: number;
   /** From the end of a finished Job to its deletion, so that its log can be read. */
   jobTtlMs: number;
-  /** From the end of a Job without results until the scan fails, because the pod's status arrives by another watch. */
-  jobEndGraceMs: number;
-  /** From one write of the status to the next, if only the pod's state differs, so that a pod that starts soon needs none. */
-  podStateMs: number;
-  /** Between two writes of page counts to the status. */
-  statusEveryMs: number;
-  /** Between two writes of page counts to the read model. */
-  mirrorEveryMs: number;
-  /** How long a canceled scan waits for its pods from the first attempt to stop them, and then for an object store that is down. */
-  cancelMs: number;
-  /** From the first query that no name server answered to the end of the scan, and between two of them. */
-  resolveMs: number;
-  resolveAgainMs: number;
-}
+};
 
-/** The input of the plan. */
+export const timeoutsOf = (settings: Omit<Timeouts, keyof typeof TIMEOUTS> & Partial<Timeouts>): Timeouts => ({ ...TIMEOUTS, ...settings });
+
 export interface Facts {
   scan: AccessibilityScan;
   scanId: string;
   now: Date;
   /** Null only if the Job does not exist: the gatherer asks the API server if the status names one. */
   job: Job | null;
-  /** The scanner image of the Jobs that this operator creates. */
   scannerImage: string;
   /** The Job's pods, ordered by attempt. */
   pods: readonly Pod[];
@@ -72,7 +79,6 @@ export type Action =
   | { do: 'reserve' }
   /** Decide which scan this one is compared with. */
   | { do: 'chooseBaseline' }
-  /** Create the Job and its Secret. */
   | { do: 'launch' }
   /** Give the scan's place back, because its credits cannot be reserved or its Job cannot be created. */
   | { do: 'requeue'; why: WaitReason; status: StatusPatch }
@@ -82,35 +88,24 @@ export type Action =
   | { do: 'mirror'; phase: Phase; pages: PageProgress }
   /** Start to look for results and pods that no message and no watch has reported. */
   | { do: 'search' }
-  /** Start to verify a pod's results. */
   | { do: 'ingest'; result: AnnouncedResult }
-  /** Report that results cannot be read. */
   | { do: 'reportOutage' }
-  /** Write the outcome of verified results. */
   | { do: 'complete'; result: VerifiedResult }
-  /** Record that the Job is replaced by a new one. */
   | { do: 'replaceJob'; why: WaitReason }
   /** State in the status that the pod of a canceled scan is stopped. */
   | { do: 'markCanceling' }
   /** Stop the pods of a canceled scan: each has its grace period to store the pages that it has tested. */
   | { do: 'stopPods' }
-  /** End the scan without a result. */
   | { do: 'end'; end: EndReason }
   /** Mark a pod on a lost node as failed, so that the Job controller replaces it. */
   | { do: 'failLostPod'; pod: Pod }
   | { do: 'removeJob' }
   /** Settle credits, and mirror and publish the end. `end` is an end that the status does not state, because the resource is being deleted. */
   | { do: 'finish'; end?: EndReason }
-  /** Remove the finalizer. */
   | { do: 'release' }
-  /** Delete the resource. */
   | { do: 'expire' };
 
-export interface Plan {
-  actions: Action[];
-  /** The delay until the next plan if no event arrives, in milliseconds; null waits for an event. */
-  wakeAfterMs: number | null;
-}
+export type Plan = Planned<Action>;
 
 export const act = (...actions: Action[]): Plan => ({ actions, wakeAfterMs: null });
 export const end = (why: EndReason): Plan => act({ do: 'end', end: why });
@@ -140,7 +135,6 @@ export interface ReconcileState {
   /** The last write to the read model; null before the first write. */
   mirrored: { phase: Phase; pages: PageProgress } | null;
   mirroredAt: Date | null;
-  /** The time of the last write of page counts to the status. */
   statusAt: Date | null;
 }
 
@@ -196,11 +190,8 @@ export interface RunTime {
   pendingDeadlineSeconds: number;
   /** Time that does not depend on the pages (start, crawl, reports), in seconds. */
   baseSeconds: number;
-  /** The maximum, in seconds. */
   maxSeconds: number;
-  /** The number of tabs that test pages in parallel. */
   workers: number;
-  /** The maximum time per page, in milliseconds. */
   pageBudgetMs: number;
 }
 
@@ -210,11 +201,6 @@ export const UPLOAD_GRACE_SECONDS = 1200;
 export const JOB_MARGIN_SECONDS = UPLOAD_GRACE_SECONDS + 30;
 /** The operator's deadline is this much later than the Job's, so that a Job that never finishes does not block the queue. */
 export const OPERATOR_MARGIN_SECONDS = 30;
-
-/** The pod of a canceled scan has this long to store the pages that it has tested. Every other pod ends within seconds. */
-export const STOP_SECONDS = 45;
-/** A canceled scan ends this long after its pod was told to stop, with a report or without one. Later than the pod, so that its report can be verified. */
-export const CANCEL_SECONDS = STOP_SECONDS + 15;
 
 /** Seconds from the creation of the Job to the pod's deadline: enough for every page to use its full budget. */
 export function secondsToRun(pages: number, time: RunTime): number {

@@ -27,7 +27,6 @@ import { hasEnded, isOutdated, type StatusPatch, waitingStatus } from './status.
 /** The time after which the pauses of a queue should be known. */
 const PAUSES_KNOWN_MS = 1_000;
 
-/** Plans the next actions, in order. Each action is idempotent. */
 export function plan(facts: Facts, timeouts: Timeouts): Plan {
   const { scan } = facts;
   const claimed = scan.metadata.finalizers?.includes(SETTLE_FINALIZER) ?? false;

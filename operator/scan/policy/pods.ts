@@ -20,7 +20,6 @@ export function identityOf(pod: Pod): PodIdentity {
   });
 }
 
-/** Sorts pods by attempt, first attempt first. */
 export function byAttempt(pods: readonly Pod[]): Pod[] {
   const age = ({ metadata }: Pod) => metadata.creationTimestamp ?? '';
   return pods.toSorted((a, b) => identityOf(a).attempt - identityOf(b).attempt || age(a).localeCompare(age(b)));

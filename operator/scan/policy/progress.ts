@@ -13,7 +13,6 @@ import type { Facts } from './facts.ts';
 /** The plausible maximum of failed and of known pages. Progress with more is ignored. */
 const PAGES_MAX = 100_000;
 
-/** The status that a running scan should have. */
 export interface Progress {
   phase: Phase;
   pages: PageProgress;
@@ -22,7 +21,6 @@ export interface Progress {
   state: { reason: string; message: string };
 }
 
-/** Returns whether the page counts of a pod are plausible. */
 export function isPlausible({ pages }: Pick<PodProgress, 'pages'>, reserved: number): boolean {
   return pages.scanned <= reserved && pages.failed <= PAGES_MAX && pages.total <= PAGES_MAX;
 }

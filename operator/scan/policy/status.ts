@@ -38,7 +38,6 @@ const ADMITTED_UPDATES: readonly ConditionUpdate[] = [
   ...liveUpdates({ reason: 'Launching', message: 'Creating the Job.' }),
 ];
 
-/** The facts that vetting determines. */
 export interface VettedFacts {
   organisation: string;
   pages: { requested: number; reserved: number };
@@ -64,12 +63,10 @@ export function waitingStatus(scan: AccessibilityScan, why: WaitReason, now: Dat
   return { message: why.message, ...stating(scan, waitingUpdates(why), now) };
 }
 
-/** The status after admission. */
 export function admittedStatus(scan: AccessibilityScan, now: Date): StatusPatch {
   return { message: null, ...stating(scan, ADMITTED_UPDATES, now) };
 }
 
-/** The status of a scan whose results cannot be read. */
 export function outageStatus(scan: AccessibilityScan, jobName: string | undefined, now: Date): StatusPatch {
   const message = 'The object store is unavailable; the results are read when it responds again.';
   return { ...(jobName !== undefined && { jobName }), ...stating(scan, liveUpdates({ reason: STORE_UNAVAILABLE, message }), now) };
@@ -80,7 +77,6 @@ export function replacedStatus(scan: AccessibilityScan, job: string, why: WaitRe
   return { replacedJob: job, jobName: null, podName: null, ...stating(scan, liveUpdates(why), now) };
 }
 
-/** The status of a canceled scan whose pod is stopped. */
 export function cancelingStatus(scan: AccessibilityScan, now: Date): StatusPatch {
   return { cancelTime: timestamp(now), message: CANCELING.message, ...stating(scan, liveUpdates(CANCELING), now) };
 }

@@ -33,7 +33,6 @@ const refuse = (reason: string): { ok: false; reason: string } => ({ ok: false, 
 /** Without the fields that a pod of another version, or a hostile one, adds: the status has no place for them. */
 const objectOf = ({ bytes, sha256 }: PodStored['pdf']): PodStored['pdf'] => ({ bytes, sha256 });
 
-/** Results that a pod announced. */
 export interface IngestTask {
   stored: PodStored;
   /** The upload slot that the pod was given. */

@@ -13,7 +13,6 @@ import { hadPod, identityOf } from '../policy/pods.ts';
 
 const schema = Compile(PodMessage);
 
-/** The last message of a pod. */
 export type FinalMessage = PodStored | PodFailed;
 
 /** Returns a pod's message about this scan, or null if it is too large, malformed, or about another scan. */
@@ -44,7 +43,6 @@ export function terminationMessage(pod: Pod, scanId: string): FinalMessage | nul
 export interface PodMessages {
   /** The newest progress of the latest attempt that published. */
   progress: PodProgress | null;
-  /** When the last new message arrived. */
   at: Date | null;
   /** The final messages, oldest first. */
   final: readonly FinalMessage[];

@@ -22,7 +22,6 @@ import type { Verdict } from '../../../core/scan/thresholds.ts';
 import { viewObjectsOf } from '../../../report/view/view.ts';
 const schema = Compile(Report);
 
-/** The objects that are verified together. */
 export interface ResultObjects {
   export: Uint8Array;
   /** Null if the pod stored none. */
@@ -35,15 +34,12 @@ export interface ResultObjects {
 export interface Expectation {
   scanId: string;
   options: ScanOptions;
-  /** Absent: none. */
   metadata?: Metadata;
   /** Pages for which credits are reserved. */
   reserved: number;
   /** The scan was canceled, so that its export may be partial. */
   canceled?: boolean;
-  /** The page counts of the pod's message. */
   announced: { scanned: number; failed: number };
-  /** Absent if the scan has none. */
   baseline?: NamedBaseline;
   /** The known issues that were chosen at the launch. Absent: none. */
   knownIssues?: ChosenKnownIssues;
@@ -98,7 +94,6 @@ function mismatch(
   return isDeepStrictEqual(scan.thresholds, submitted.thresholds) ? null : refuse('the export was made with other thresholds.');
 }
 
-/** Recomputes everything that follows from the pages. */
 function recompute(
   report: Report,
   { options, reserved, announced, knownIssues }: Expectation,

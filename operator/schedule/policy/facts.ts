@@ -16,19 +16,16 @@ export type NamespaceOwner =
 /** The difference between two completed scans; or why there is none. `retry` is true if the cause is an outage. */
 export type ComparisonOutcome = ComparedReports | { ok: false; message: string; retry: boolean };
 
-/** The comparison of a completed scan with the one before it. */
 export interface ComparisonState {
   completed: CompletedScan;
   previous: CompletedScan;
   /** Null while it is being compared. */
   outcome: ComparisonOutcome | null;
-  /** When the outcome arrived. */
   at: Date | null;
 }
 
 /** Why the API server did not create a scan. */
 export interface Refusal {
-  /** The name of the scan. */
   name: string;
   reason: 'NameTaken' | 'CreateRefused';
   message: string;
@@ -50,7 +47,6 @@ export interface ScheduleState {
   recorded: Set<string> | null;
 }
 
-/** In-memory state per schedule, by uid. */
 export type ScheduleStates = States<ScheduleState>;
 
 export const newScheduleState = (): ScheduleState => ({

@@ -59,7 +59,6 @@ export function withRecorded(recorded: ReadonlySet<string> | null, last: Complet
   return new Set([...(same ? (recorded ?? []) : []), ...(same ? [last.scanId] : []), completed.scanId]);
 }
 
-/** Returns the times of the last completed scan and of the last one that met its thresholds. */
 export function lastTimes({ schedule, children }: ScheduleFacts): Pick<ScanScheduleStatus, 'lastSuccessfulTime' | 'lastPassedTime'> {
   const { lastSuccessfulTime, lastPassedTime } = schedule.status ?? {};
   const ends = children.filter(isCompleted).map(({ status }) => ({ at: status!.completionTime!, passed: status!.passed === true }));

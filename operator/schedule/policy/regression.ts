@@ -22,7 +22,6 @@ const OTHER_SCANS: Readonly<Record<(typeof UNFAIR_CAVEATS)[number] | 'site', str
   score_version: 'they were made with different checks',
   fingerprint_version: 'they were made with different versions of Curbcut',
 };
-/** The reason of the Event of a regression. */
 export const REGRESSED = 'Regressed';
 const EXAMPLES_MAX = 2;
 const MESSAGE_MAX = 1000;
@@ -68,7 +67,6 @@ function comparisonOf(completed: CompletedScan, previous: CompletedScan, compare
   return { scan: completed.name, previous: previous.name, ...numbersOf(compared) };
 }
 
-/** The numbers of violations in a comparison. */
 export function numbersOf({
   new: added,
   onNewPages,

@@ -62,7 +62,6 @@ function observe({ metadata, spec, status }: ScanSchedule, now: Date): ObservedS
   return { ...current, since: isDeepStrictEqual(before, current) ? since : timestamp(now) };
 }
 
-/** A run that somebody asked for. */
 function decideRequest(facts: ScheduleFacts, starts: Starts): void {
   const token = requestedRun(facts.schedule);
   if (token === null || token === starts.lastRunRequest) return;
@@ -73,7 +72,6 @@ function decideRequest(facts: ScheduleFacts, starts: Starts): void {
   else start(facts, starts, run, facts.now);
 }
 
-/** The run of a scheduled time. */
 function decideDue(facts: ScheduleFacts, cron: CronTimes, starts: Starts): void {
   const { schedule, now, jitterMs } = facts;
   const after = later(new Date(starts.observedSchedule.since), starts.lastScheduleTime);
