@@ -14,7 +14,7 @@ import { runLeaderElection } from './runtime/leader-election.ts';
 import { createManager } from './runtime/manager.ts';
 import { addScanController } from './scan/controller.ts';
 import { addScheduleController } from './schedule/controller.ts';
-import { announceTask } from './webhooks/announce.ts';
+import { announceTask } from './maintenance/announce.ts';
 
 /** The name of the operator in the `managedFields` and Events of the objects that it writes. */
 export const FIELD_MANAGER = 'curbcut-operator';

@@ -1,14 +1,11 @@
-/** The conditions of KnownIssues. Ready and Ending are for people, Reconciling and Stalled for kstatus (Flux, `kubectl wait`). Pure. */
+/** The conditions of KnownIssues. Ready and Ending are for users, Reconciling and Stalled for kstatus (Flux, `kubectl wait`). Pure. */
 import { ENDING_DAYS } from '../../core/scan/known-issues.ts';
-import { cutMessage, readiness, type ConditionUpdate } from '../runtime/conditions.ts';
-import type { Problem } from './judge.ts';
+import { cutMessage, listed, readiness, type ConditionUpdate } from '../runtime/conditions.ts';
+
+/** Why known issues are not applied: the spec is wrong, others have accepted the same, or the site has too many. Each with its label, and why. */
+export type Problem = { reason: 'Invalid' | 'IssueTaken' | 'TooManyIssues'; text: string };
 
 const NAMED_MAX = 10;
-
-function listed(texts: readonly string[]): string {
-  const more = texts.length > NAMED_MAX ? `; and ${texts.length - NAMED_MAX} more` : '';
-  return texts.slice(0, NAMED_MAX).join('; ') + more;
-}
 
 /** The most important problem first: what a change of the manifest can cure. */
 const REASONS: readonly Problem['reason'][] = ['Invalid', 'IssueTaken', 'TooManyIssues'];
@@ -18,7 +15,11 @@ export function mirrored(site: string, live: number, problems: readonly Problem[
   const inEffect = live === 1 ? '1 known issue is in effect' : `${live} known issues are in effect`;
   if (problems.length === 0) return readiness({ ready: 'True', reason: 'Mirrored', message: `${inEffect} for scans of ${site}.` });
   const reason = REASONS.find((one) => problems.some((problem) => problem.reason === one))!;
-  const message = `Not in effect: ${listed(problems.map(({ text }) => text))}. For scans of ${site}, ${inEffect}.`;
+  const message = `Not in effect: ${listed(
+    problems.map(({ text }) => text),
+    NAMED_MAX,
+    '; ',
+  )}. For scans of ${site}, ${inEffect}.`;
   return readiness({ ready: 'False', stalled: true, reason, message });
 }
 
@@ -43,8 +44,8 @@ export function ending(ending: readonly string[], expired: readonly string[]): C
   if (ending.length + expired.length === 0)
     return { type, status: 'False', reason: 'NoneEnds', message: `No known issue ends within ${ENDING_DAYS} days.` };
   const sentences = [
-    ...(expired.length > 0 ? [`Ended, so that violations count again: ${listed(expired)}.`] : []),
-    ...(ending.length > 0 ? [`End within ${ENDING_DAYS} days: ${listed(ending)}.`] : []),
+    ...(expired.length > 0 ? [`Ended, so that violations count again: ${listed(expired, NAMED_MAX, '; ')}.`] : []),
+    ...(ending.length > 0 ? [`End within ${ENDING_DAYS} days: ${listed(ending, NAMED_MAX, '; ')}.`] : []),
   ];
   return {
     type,

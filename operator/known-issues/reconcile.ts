@@ -3,24 +3,41 @@
  * followed by `again`, so that each decision follows from a record that was read after the last change.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { NAMES_LISTED_MAX, type KnownIssuesResource, type KnownIssuesStatus } from '../../core/protocol/known-issues-resources.ts';
-import { ENDING_DAYS, isEnding, KNOWN_ISSUE_MAX_DAYS, readSite, targetKey } from '../../core/scan/known-issues.ts';
+import {
+  type KnownIssuesResource,
+  type KnownIssuesSpec,
+  type KnownIssuesStatus,
+  labelOf,
+  NAMES_LISTED_MAX,
+} from '../../core/protocol/known-issues-resources.ts';
+import {
+  ENDING_DAYS,
+  endMistake,
+  isEnding,
+  KNOWN_ISSUE_MAX_DAYS,
+  KNOWN_ISSUES_MAX,
+  readSite,
+  SAME_TARGET,
+  targetKey,
+  targetMistake,
+} from '../../core/scan/known-issues.ts';
 import type { SiteMatches } from '../../stores/known-issues/known-issues.ts';
 import {
+  type Declaration,
+  type DeclaredIssue,
   declaredIssueId,
   MANIFEST_ACTOR,
-  type Declaration,
   type ManifestRef,
   type OccupiedSite,
   type StoredDeclaration,
 } from '../../stores/known-issues/manifest-known-issues.ts';
 import type { OperatorContext } from '../context.ts';
-import { conditionOf, withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
+import { conditionOf, type ConditionUpdate, withConditions } from '../runtime/conditions.ts';
 import type { Next } from '../runtime/controller.ts';
 import { mergePatch, type ResourceClient } from '../runtime/resource-client.ts';
 import type { NamespaceOwner } from '../schedule/policy/facts.ts';
-import { ending, invalidSite, mirrored, noOrganisation, storeUnavailable } from './conditions.ts';
-import { judge, type Judged } from './judge.ts';
+import { readDateTime } from '../../core/date-time.ts';
+import { ending, invalidSite, mirrored, noOrganisation, type Problem, storeUnavailable } from './conditions.ts';
 
 export interface KnownIssuesFacts {
   manifest: ManifestRef;
@@ -72,7 +89,7 @@ export async function reconcileKnownIssues(facts: KnownIssuesFacts, to: KnownIss
     return { requeueAfterMs: STORE_RETRY_MS };
   const { organisation } = owner;
   if (stored !== null && stored.organisation !== organisation) return withdraw(manifest, stored, to);
-  const judged = judge(resource.spec, occupied, now, KNOWN_ISSUE_MAX_DAYS);
+  const judged = judge(resource.spec, occupied, now);
   const { uid, generation = 1, creationTimestamp } = resource.metadata;
   const version = { uid: uid!, generation, createdAt: new Date(creationTimestamp!) };
   const declaration: Declaration = { ...manifest, organisation, site, ...version, issues: judged.issues.map(({ issue }) => issue) };
@@ -196,3 +213,61 @@ async function writeStatus(
   }
   return requeueAfterMs === undefined ? {} : { requeueAfterMs };
 }
+
+interface JudgedIssue {
+  label: string;
+  issue: DeclaredIssue;
+  ended: boolean;
+}
+
+interface Judged {
+  issues: JudgedIssue[];
+  /** In the order of the spec. */
+  problems: Problem[];
+  /** When the judgement changes by the clock alone: an end that is too far ahead comes near, or what another one has ends. */
+  changesAt: number[];
+}
+
+/** Which known issues are in effect. One that has ended gives way to one about the same that ends later, wherever it is in the list. */
+function judge({ issues: declared }: KnownIssuesSpec, { holders, free }: OccupiedSite, now: Date): Judged {
+  const issues = new Map<string, JudgedIssue>();
+  const problems: Problem[] = [];
+  const changesAt: number[] = [];
+  const seen = new Set<string>();
+  let live = 0;
+  for (const entry of declared) {
+    const { name: _, expiresAt: end, ...fields } = entry;
+    const label = labelOf(entry);
+    const refuse = (reason: Problem['reason'], why: string): void => void problems.push({ reason, text: `${label} ${why}` });
+    const expiresAt = readDateTime(end);
+    if (targetMistake(entry) !== null || expiresAt === null) {
+      refuse('Invalid', 'has no valid target or end');
+      continue;
+    }
+    const key = targetKey(entry);
+    if (expiresAt <= now) {
+      const other = issues.get(key);
+      if (other === undefined || other.issue.expiresAt < expiresAt)
+        issues.set(key, { label, issue: { ...fields, expiresAt }, ended: true });
+      continue;
+    }
+    const holder = holders.get(key);
+    if (seen.has(key)) refuse('Invalid', SAME_TARGET);
+    else if (endMistake(expiresAt, now) !== null) {
+      changesAt.push(expiresAt.getTime() - KNOWN_ISSUE_MAX_DAYS * DAY_MS);
+      refuse('Invalid', `ends more than ${KNOWN_ISSUE_MAX_DAYS} days ahead`);
+    } else if (holder !== undefined) {
+      changesAt.push(holder.expiresAt.getTime());
+      refuse('IssueTaken', holderText(holder));
+    } else if (live >= free) refuse('TooManyIssues', `exceeds the ${KNOWN_ISSUES_MAX} known issues that the site can have`);
+    else {
+      issues.set(key, { label, issue: { ...fields, expiresAt }, ended: false });
+      live += 1;
+    }
+    seen.add(key);
+  }
+  return { issues: [...issues.values()], problems, changesAt };
+}
+
+const holderText = ({ id, manifest }: NonNullable<ReturnType<OccupiedSite['holders']['get']>>): string =>
+  manifest === null ? `is accepted already over REST (${id})` : `is accepted already by KnownIssues ${manifest.namespace}/${manifest.name}`;

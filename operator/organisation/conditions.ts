@@ -1,13 +1,18 @@
-/** The conditions of an Organisation. Ready is for people, Reconciling and Stalled for kstatus (Flux, `kubectl wait`). */
+/** The conditions of an Organisation. Ready is for users, Reconciling and Stalled for kstatus (Flux, `kubectl wait`). */
 import type { OrganisationResource } from '../../core/protocol/organisation-resources.ts';
-import { readiness, type ConditionUpdate } from '../runtime/conditions.ts';
+import { listed, readiness, type ConditionUpdate } from '../runtime/conditions.ts';
 
 export interface TakenNamespace {
   namespace: string;
   organisation: string;
 }
 
-const NAMED_MAX = 20;
+const named = (namespaces: readonly string[]): string =>
+  listed(
+    namespaces.map((name) => `namespace ${name}`),
+    20,
+    ', ',
+  );
 
 /**
  * The spec is in effect, but for namespaces that other organisations have.
@@ -21,12 +26,12 @@ export function ready(
   webhooks: readonly string[] = [],
 ): ConditionUpdate[] {
   if (taken.length > 0) {
-    const named = listed(taken.map(({ namespace, organisation }) => `${namespace} to organisation ${organisation}`));
-    const message = `Already charged: ${named}. Everything else is in effect; a namespace follows when the other organisation releases it.`;
+    const already = named(taken.map(({ namespace, organisation }) => `${namespace} to organisation ${organisation}`));
+    const message = `Already charged: ${already}. Everything else is in effect; a namespace follows when the other organisation releases it.`;
     return readiness({ ready: 'False', stalled: true, reason: 'NamespaceTaken', message });
   }
   if (unwatched.length > 0) {
-    const message = `The operator does not run the scans of ${listed(unwatched)}; scans.extraNamespaces of the chart says which. Everything else is in effect.`;
+    const message = `The operator does not run the scans of ${named(unwatched)}; scans.extraNamespaces of the chart says which. Everything else is in effect.`;
     return readiness({ ready: 'False', stalled: true, reason: 'NamespaceNotWatched', message });
   }
   if (webhooks.length > 0) {
@@ -36,11 +41,6 @@ export function ready(
   if (spec.blocked === true)
     return readiness({ ready: 'True', reason: 'Blocked', message: 'The spec is in effect: the organisation is blocked and cannot scan.' });
   return readiness({ ready: 'True', reason: 'Applied', message: 'The spec is in effect.' });
-}
-
-function listed(namespaces: readonly string[]): string {
-  const more = namespaces.length > NAMED_MAX ? `, and ${namespaces.length - NAMED_MAX} more` : '';
-  return `namespace ${namespaces.slice(0, NAMED_MAX).join(', namespace ')}${more}`;
 }
 
 export function managedByAdmin(id: string): ConditionUpdate[] {

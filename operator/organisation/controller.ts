@@ -9,10 +9,9 @@ import { repeated } from '../runtime/controller.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import type { ConditionUpdate } from '../runtime/conditions.ts';
 import { countsAsUnreadable } from '../runtime/namespaces.ts';
-import { readDeclaredWebhooks, withoutWebhooks } from './declared-webhooks.ts';
+import { createUndeclared, readDeclaredWebhooks, withoutWebhooks } from './declared-webhooks.ts';
 import { hasDeclared, type OrganisationWrites, reconcileOrganisation } from './reconcile.ts';
 import { createRecords } from './records.ts';
-import { createUndeclared } from './undeclared.ts';
 
 export const ORGANISATIONS: ResourceType = { group: GROUP, version: VERSION, plural: ORGANISATIONS_PLURAL };
 

@@ -4,7 +4,7 @@ import type { OrganisationResource } from '../../core/protocol/organisation-reso
 import { createFakeClock } from '../../test/support/fake-clock.ts';
 import { createFakeLogger } from '../../test/support/fake-logger.ts';
 import type { ConditionUpdate } from '../runtime/conditions.ts';
-import { createUndeclared, DECLARED_WITHIN_MS } from './undeclared.ts';
+import { createUndeclared, DECLARED_WITHIN_MS } from './declared-webhooks.ts';
 
 const resource = (name: string, generation: number, metadata: object = {}) =>
   ({ metadata: { name, uid: `u-${name}`, generation, ...metadata }, spec: {} }) as OrganisationResource;

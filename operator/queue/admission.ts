@@ -183,16 +183,14 @@ function weightOf(weights: Readonly<Record<string, number>>, organisation: strin
 /** The operator does nothing else meanwhile, so it must end within some milliseconds. */
 const COMPARISONS_MAX = 200_000;
 
-interface WaitingFacts {
-  lines: ReadonlyMap<string, Line>;
-  places: Places;
-  shares: Shares;
-  /** The number of scans to return at most. Fewer if so many organisations wait that it would take long. */
-  max: number;
-}
-
-/** The order in which the queue would admit the scans if it had a place for each of them. */
-export function waitingOrder({ lines, places, shares, max }: WaitingFacts): AccessibilityScan[] {
+/**
+ * The order in which the queue would admit the waiting scans if it had a place for each of them. Consumes the lines.
+ * @param max the number of scans to return at most. Fewer if so many organisations wait that it would take long
+ */
+export function waitingOrder(
+  { lines, places, shares }: Pick<QueueDecision, 'lines' | 'places' | 'shares'>,
+  max: number,
+): AccessibilityScan[] {
   const unlimited: Places = {
     ...places,
     limits: { ...places.limits, maxRunning: Infinity, maxRunningPerOrganisation: Infinity, maxStartingPerOrganisation: Infinity },
@@ -209,32 +207,29 @@ export function waitingOrder({ lines, places, shares, max }: WaitingFacts): Acce
   return order;
 }
 
-/** The waiting scans of one organisation, in the order in which they are admitted. */
-interface Line {
-  readonly length: number;
-  /** The scan that is admitted next. Call it only if the line is not empty. */
-  head(): AccessibilityScan;
-  take(): AccessibilityScan;
-  /** The scans that are left, in any order. */
-  rest(): readonly AccessibilityScan[];
-}
+type Line = ReturnType<typeof createLine>;
 
-/** Sorts only when the first scan is taken: while all places are taken, lines are long and none is sorted. */
-function createLine(scans: AccessibilityScan[]): Line {
+/**
+ * The waiting scans of one organisation, in the order in which they are admitted. Sorts only when the first scan is taken: while all
+ * places are taken, lines are long and none is sorted.
+ */
+function createLine(scans: AccessibilityScan[]) {
   let sorted: AccessibilityScan[] | null = null;
   let taken = 0;
   const inOrder = () => (sorted ??= scans.toSorted(byPriority));
   return {
-    get length() {
+    get length(): number {
       return scans.length - taken;
     },
+    /** The scan that is admitted next. Call it only if the line is not empty. */
     head: () => inOrder()[taken]!,
     take() {
       const head = inOrder()[taken]!;
       taken += 1;
       return head;
     },
-    rest: () => (taken === 0 ? scans : inOrder().slice(taken)),
+    /** The scans that are left, in any order. */
+    rest: (): readonly AccessibilityScan[] => (taken === 0 ? scans : inOrder().slice(taken)),
   };
 }
 

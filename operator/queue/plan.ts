@@ -101,7 +101,7 @@ function mirrorLine({ queued, lines, places, shares }: QueueDecision, queue: Sca
   let line: WaitingLine = { waiting: 0, order: [] };
   if (queue !== null && queued > 0) {
     const { maxRunning } = limitsOf(queue, facts.defaultMaxRunning);
-    const order = waitingOrder({ lines, places, shares, max: POSITIONS_MAX });
+    const order = waitingOrder({ lines, places, shares }, POSITIONS_MAX);
     line = { waiting: queued, order: order.map((scan) => scanIdOf(scan, facts.namespace)), maxRunning };
   }
   return { do: 'mirrorLine', line, changed: !isDeepStrictEqual(line, facts.line.mirrored) };

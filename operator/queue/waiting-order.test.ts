@@ -30,7 +30,7 @@ const decide = (scans: readonly AccessibilityScan[], queue: ScanQueue) =>
 const namesOf = (scans: readonly AccessibilityScan[]) => scans.map(({ metadata }) => metadata.name);
 const orderOf = (scans: readonly AccessibilityScan[], queue: ScanQueue, max = 1000) => {
   const decision = decide(scans, queue);
-  return namesOf(waitingOrder({ ...decision, max }));
+  return namesOf(waitingOrder(decision, max));
 };
 
 describe('the waiting order', () => {

@@ -10,7 +10,12 @@ export type Conditioned = Pick<KubernetesObject, 'metadata'> & { status?: { cond
 /** `maxLength` of a message in the custom resource definitions. */
 const MESSAGE_MAX = 4096;
 
-export const cutMessage = (message: string): string => (message.length > MESSAGE_MAX ? `${message.slice(0, MESSAGE_MAX - 1)}…` : message);
+export const cutMessage = (message: string, max = MESSAGE_MAX): string =>
+  message.length > max ? `${message.slice(0, max - 1).toWellFormed()}…` : message;
+
+/** Names the first texts, and the number of the others. */
+export const listed = (texts: readonly string[], max: number, separator: string): string =>
+  texts.slice(0, max).join(separator) + (texts.length > max ? `${separator}and ${texts.length - max} more` : '');
 
 /** Whether a resource is in the state that its spec asks for, and why not. */
 interface Verdict {
@@ -21,7 +26,7 @@ interface Verdict {
   message: string;
 }
 
-/** The conditions Ready, for people, and Reconciling and Stalled, for kstatus (Flux, `kubectl wait`). */
+/** The conditions Ready, for users, and Reconciling and Stalled, for kstatus (Flux, `kubectl wait`). */
 export function readiness({ ready, reconciling = false, stalled = false, reason, message: whole }: Verdict): ConditionUpdate[] {
   const message = cutMessage(whole);
   const flag = (type: string, value: boolean): ConditionUpdate => ({ type, status: value ? 'True' : 'False', reason, message });

@@ -3,13 +3,13 @@ import { createFakeClock, settle } from '../../test/support/fake-clock.ts';
 import { createFakeLogger } from '../../test/support/fake-logger.ts';
 import { unobservedMetrics } from '../../test/support/unobserved-metrics.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
-import { startController, type Controller, type Reconcile } from './controller.ts';
+import { startController, type Reconcile } from './controller.ts';
 import type { ReconcileResult } from './metrics.ts';
 import { ObjectGone } from './resource-client.ts';
 import { createWorkqueue } from './workqueue.ts';
 
 describe('controller', () => {
-  const running: Controller[] = [];
+  const running: ReturnType<typeof startController>[] = [];
   afterEach(async () => {
     for (const controller of running.splice(0)) await controller.stop(0);
   });

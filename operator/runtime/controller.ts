@@ -37,15 +37,7 @@ export interface ControllerOptions {
   timeoutMs?: number;
 }
 
-export interface Controller {
-  /**
-   * Starts no more reconciles, waits for running ones, and aborts those that have not finished after `graceMs`
-   * (default 20,000). Resolves when all have ended.
-   */
-  stop(graceMs?: number): Promise<void>;
-}
-
-export function startController(options: ControllerOptions): Controller {
+export function startController(options: ControllerOptions) {
   const { name, queue, metrics, clock = systemClock, timeoutMs = 120_000 } = options;
   const logger = options.logger.child({ controller: name });
   const aborted = new AbortController();
@@ -123,7 +115,8 @@ export function startController(options: ControllerOptions): Controller {
   const workers = Promise.all(Array.from({ length: options.workers }, work));
 
   return {
-    async stop(graceMs = 20_000) {
+    /** Starts no more reconciles, waits for running ones, and aborts those that have not finished after `graceMs`. */
+    async stop(graceMs = 20_000): Promise<void> {
       halt();
       const cancel = clock.after(graceMs, () => aborted.abort(new Error('stopped')));
       await workers;

@@ -20,6 +20,8 @@ import {
   type ObjectOf,
 } from '../../platform/kubernetes/kubernetes.ts';
 import { type Clock, sleep, timestamp } from '../../platform/clock.ts';
+import { cutMessage } from './conditions.ts';
+
 export interface Recorder {
   /** Records an Event. Never throws or waits. `reason` is one CamelCase word; `message` is truncated to 1,024 characters. */
   event(object: KubernetesObject, type: 'Normal' | 'Warning', reason: string, message: string): void;
@@ -50,7 +52,7 @@ export function createRecorder(options: EventSenderOptions): Recorder {
       logger.debug({ object: object.metadata.name, reason }, 'event dropped: too many for this object');
       return onDropped('rate_limited');
     }
-    const message = cut(text);
+    const message = cutMessage(text, MAX_MESSAGE);
     const now = clock.now();
     sender.add(`${about} ${type} ${reason} ${message}`, { object, type, reason, message, times: 1, first: now, last: now });
   }
@@ -65,10 +67,6 @@ export function createRecorder(options: EventSenderOptions): Recorder {
     },
     flush: (withinMs = 5_000) => sender.flush(withinMs),
   };
-}
-
-function cut(text: string): string {
-  return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE - 1).toWellFormed()}…`;
 }
 
 /**

@@ -3,7 +3,6 @@ import type { V1ContainerState, V1ContainerStatus, V1JobSpec, V1JobStatus, V1Pod
 import {
   type AccessibilityScan,
   classOf,
-  type Condition,
   GROUP,
   type KubernetesObject,
   type ObjectMeta,
@@ -135,17 +134,12 @@ function scannerOf(pod: Pod): ContainerStatus | undefined {
   return pod.status?.containerStatuses?.find((status) => status.name === CONTAINER);
 }
 
-export function isAdmitted(scan: AccessibilityScan): boolean {
-  return admitted(scan)?.status === 'True';
-}
+export const isAdmitted = (scan: AccessibilityScan): boolean => admittedAt(scan) !== null;
 
-export function admittedAt(scan: AccessibilityScan): Date | null {
-  const condition = admitted(scan);
+/** The admission time; null if the scan is not admitted. */
+export function admittedAt({ status }: AccessibilityScan): Date | null {
+  const condition = conditionOf(status?.conditions, 'Admitted');
   return condition?.status === 'True' ? new Date(condition.lastTransitionTime) : null;
-}
-
-function admitted(scan: AccessibilityScan): Condition | undefined {
-  return conditionOf(scan.status?.conditions, 'Admitted');
 }
 
 /** Reads and writes the scans of the cluster, with reads from a cache that includes own writes. */

@@ -4,7 +4,7 @@ import { createMetrics } from '../../api/metrics.ts';
 import { deliver } from '../../api/outbox/delivery-loop.ts';
 import { createPost, RESPONSE_MAX, type Post } from '../../api/outbox/post.ts';
 import { createWebhookTransport } from '../../api/outbox/webhook-transport.ts';
-import { announceTask } from '../../operator/webhooks/announce.ts';
+import { announceTask } from '../../operator/maintenance/announce.ts';
 import type { Resolution } from '../../core/scan/targets.ts';
 import { RETRIED_FOR_MS, STOPPED_AFTER_MS } from '../../core/webhooks/webhooks.ts';
 import { systemClock } from '../../platform/clock.ts';

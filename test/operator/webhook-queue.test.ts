@@ -1,7 +1,7 @@
 /** Which events are put into the queues of webhooks that were added, or added again, in the meantime. */
 import { expect } from 'chai';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
-import { announceTask } from '../../operator/webhooks/announce.ts';
+import { announceTask } from '../../operator/maintenance/announce.ts';
 import { sayCreditsLow } from '../../api/outbox/credits-low.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { contextOf } from '../support/operator-context.ts';

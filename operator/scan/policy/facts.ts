@@ -148,12 +148,8 @@ export interface AnnouncedResult {
 export type ResultTask =
   { do: 'search'; job: Job | null; slots: readonly PodIdentity[] } | { do: 'verify'; stored: PodStored; slot: PodIdentity };
 
-/** A result that a pod has stored. */
-export interface FoundResult {
-  stored: PodStored;
-  /** The upload slot that holds the objects. */
-  slot: PodIdentity;
-}
+/** A result that a pod has stored, with the upload slot that holds the objects. */
+export type FoundResult = Required<AnnouncedResult>;
 
 /** The outcome of a search for results. */
 export interface Search {

@@ -7,24 +7,17 @@ import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, identityOf } fr
 import { isPodTerminal, isPending, type Job, type Pod } from '../kube-types.ts';
 import { liveUpdates, phaseOf, scanConditions, type StatusPatch } from './status.ts';
 import { timestamp } from '../../../platform/clock.ts';
-import { sanitize } from './condition-reasons.ts';
+import { sanitize, type WaitReason } from './condition-reasons.ts';
 import type { Facts } from './facts.ts';
 
 /** The plausible maximum of failed and of known pages. Progress with more is ignored. */
 const PAGES_MAX = 100_000;
 
-export interface Progress {
-  phase: Phase;
-  pages: PageProgress;
-  attempts: number;
-  podName: string | null;
-  state: { reason: string; message: string };
-}
-
 export function isPlausible({ pages }: Pick<PodProgress, 'pages'>, reserved: number): boolean {
   return pages.scanned <= reserved && pages.failed <= PAGES_MAX && pages.total <= PAGES_MAX;
 }
 
+export type Progress = ReturnType<typeof progressOf>;
 type ProgressFacts = Pick<Facts, 'scan' | 'pods' | 'podMessages' | 'startFailure'>;
 
 /** The newest progress that a pod has sent, if it is plausible. */
@@ -36,7 +29,7 @@ function said({ scan, podMessages: { progress } }: Pick<Facts, 'scan' | 'podMess
  * The progress of a running scan. The phase never moves backwards and counts never fall: a new attempt leaves both
  * unchanged until it overtakes the previous one.
  */
-export function progressOf(facts: ProgressFacts): Progress {
+export function progressOf(facts: ProgressFacts) {
   const { scan, pods } = facts;
   const pod = pods.at(-1);
   const phase = [said(facts)?.phase, pod !== undefined && !isPending(pod) ? ('crawling' as const) : undefined].reduce<Phase>(
@@ -70,7 +63,7 @@ export function attemptsSoFar(
   return { attempts: Math.max(attempts, status?.attempts ?? 0), podName: newest?.metadata.name ?? status?.podName ?? null };
 }
 
-function stateOf({ scan, pods, startFailure }: ProgressFacts, phase: Phase): Progress['state'] {
+function stateOf({ scan, pods, startFailure }: ProgressFacts, phase: Phase): WaitReason {
   const pod = pods.at(-1);
   if (pod === undefined) {
     if ((scan.status?.attempts ?? 0) > 0) return { reason: 'Retrying', message: 'The pod was deleted; waiting for the next attempt.' };

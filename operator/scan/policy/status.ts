@@ -5,9 +5,9 @@ import { type Outcome, toOutcomeStatus } from '../../../core/scan/outcome.ts';
 import { hasThresholds, judgeWithoutResult, notesOf, type Verdict } from '../../../core/scan/thresholds.ts';
 import { timestamp } from '../../../platform/clock.ts';
 import { conditionOf, type ConditionUpdate, withConditions } from '../../runtime/conditions.ts';
+import type { MergePatch } from '../../runtime/resource-client.ts';
 import { CANCELING, type EndReason, partialMessage, STORE_UNAVAILABLE, type WaitReason } from './condition-reasons.ts';
-/** A merge patch of a status: null deletes a field. */
-export type StatusPatch = { [K in keyof AccessibilityScanStatus]?: AccessibilityScanStatus[K] | null };
+export type StatusPatch = MergePatch<AccessibilityScanStatus>;
 
 /** Returns the phase; `queued` for a scan without a status. */
 export function phaseOf(scan: AccessibilityScan): Phase {
@@ -173,17 +173,11 @@ function partialEnd(scan: AccessibilityScan, { outcome, verdict }: VerifiedResul
   return { phase: 'canceled', message, conditions: scanConditions(scan, updates, now) };
 }
 
-/** What a scan in progress does or waits for, or why it ended. */
-interface Why {
-  reason: string;
-  message: string;
-}
-
 /**
  * The updates for a scan in progress. `Succeeded` and `Complete` are for users and `kubectl wait`; `Reconciling` and `Stalled` are
  * those of kstatus, with which Flux and other tools judge custom resources.
  */
-export function liveUpdates(why: Why): ConditionUpdate[] {
+export function liveUpdates(why: WaitReason): ConditionUpdate[] {
   return [
     { type: 'Complete', status: 'False', reason: 'InProgress', message: 'The scan has not ended.' },
     { type: 'Reconciling', status: 'True', ...why },
@@ -195,7 +189,7 @@ export function liveUpdates(why: Why): ConditionUpdate[] {
  * The updates for a scan that ended.
  * @param problem why tools should report the scan as failed: it failed, or did not pass. Null if they should not
  */
-function endedUpdates(succeeded: boolean, why: Why, problem: Why | null): ConditionUpdate[] {
+function endedUpdates(succeeded: boolean, why: WaitReason, problem: WaitReason | null): ConditionUpdate[] {
   return [
     { type: 'Complete', status: 'True', ...why },
     { type: 'Reconciling', status: 'False', reason: why.reason, message: 'The scan has ended.' },

@@ -41,28 +41,22 @@ const held = (reason: string, stalled: boolean, message: string): Readiness => (
   message,
 });
 
+const UNRECORDED =
+  'The record that says which organisation is charged for this schedule of the dashboard is lost. No scan is started. Delete this schedule, and create it again in the dashboard.';
+
 const INVALID_REASONS = { invalid_schedule: 'InvalidSchedule', invalid_time_zone: 'InvalidTimeZone' } as const;
 
 export function readinessOf({ schedule, parsed, owner }: ScheduleFacts): Readiness {
   const { namespace } = schedule.metadata;
-  if (owner.state === 'owned' && owner.blocked)
-    return held(
-      'OrganisationBlocked',
-      true,
-      `The organisation ${owner.organisation} is blocked. No scan is started until it is unblocked.`,
-    );
-  if (owner.state === 'none')
-    return held(
-      'NoOrganisation',
-      false,
-      `No organisation is charged for the namespace ${namespace}. No scan is started until the namespace is added to one.`,
-    );
-  if (owner.state === 'unrecorded')
-    return held(
-      'NoOrganisation',
-      true,
-      'The record that says which organisation is charged for this schedule of the dashboard is lost. No scan is started. Delete this schedule, and create it again in the dashboard.',
-    );
+  if (owner.state === 'owned' && owner.blocked) {
+    const message = `The organisation ${owner.organisation} is blocked. No scan is started until it is unblocked.`;
+    return held('OrganisationBlocked', true, message);
+  }
+  if (owner.state === 'none') {
+    const message = `No organisation is charged for the namespace ${namespace}. No scan is started until the namespace is added to one.`;
+    return held('NoOrganisation', false, message);
+  }
+  if (owner.state === 'unrecorded') return held('NoOrganisation', true, UNRECORDED);
   if (!parsed.ok) return { ...held(INVALID_REASONS[parsed.reason], true, parsed.message), mayRun: true };
   return schedule.spec.suspend === true ? SUSPENDED : READY;
 }

@@ -25,8 +25,10 @@ function toCompleted(scan: AccessibilityScan, apiNamespace: string): CompletedSc
   };
 }
 
+type Ended = Pick<CompletedScan, 'name' | 'completionTime'>;
+
 /** By end. Ends are whole seconds; names of the same second give a stable order. */
-function byCompletion(a: CompletedScan, b: CompletedScan): number {
+function byCompletion(a: Ended, b: Ended): number {
   return Date.parse(a.completionTime) - Date.parse(b.completionTime) || a.name.localeCompare(b.name);
 }
 
@@ -112,10 +114,6 @@ export interface Failures {
 const isFailed = (scan: ScheduleFacts['children'][number]): boolean =>
   scan.status?.phase === 'failed' && scan.status.completionTime !== undefined;
 
-/** By end, then by name: ends are whole seconds. */
-const compare = (a: FailedScan, b: FailedScan): number =>
-  Date.parse(a.completionTime) - Date.parse(b.completionTime) || a.name.localeCompare(b.name);
-
 /** Counts the failures since the last scan with a result. The status records the last one, so each is counted once. */
 export function failuresOf(facts: ScheduleFacts): Failures {
   const { lastFailed: before, consecutiveFailures = 0 } = facts.schedule.status ?? {};
@@ -129,8 +127,8 @@ export function failuresOf(facts: ScheduleFacts): Failures {
       completionTime: status!.completionTime!,
       message: (status!.message ?? '').slice(0, MESSAGE_MAX).toWellFormed(),
     }))
-    .filter((scan) => before === undefined || compare(scan, before) > 0)
-    .toSorted(compare);
+    .filter((scan) => before === undefined || byCompletion(scan, before) > 0)
+    .toSorted(byCompletion);
   const recorded = before !== undefined && counts(before) ? consecutiveFailures : 0;
   const fresh = unrecorded.filter(counts);
   const consecutive = recorded + fresh.length;

@@ -1,7 +1,7 @@
 /** What the comparison of a completed scan with the one before it says. Pure. */
 import type { Condition } from '../../../core/protocol/custom-resources.ts';
 import type { CompletedScan, ScanComparison } from '../../../core/protocol/scan-schedules.ts';
-import type { ConditionUpdate } from '../../runtime/conditions.ts';
+import { type ConditionUpdate, cutMessage } from '../../runtime/conditions.ts';
 import type { UNFAIR_CAVEATS } from '../../../report/diff/caveats.ts';
 import type { ComparedReports } from '../../../report/diff/summary.ts';
 import type { ComparisonOutcome, Note } from './facts.ts';
@@ -52,7 +52,7 @@ const changed = (status: Condition['status'], reason: string, message: string): 
   type: 'Regressed',
   status,
   reason,
-  message: message.length <= MESSAGE_MAX ? message : `${message.slice(0, MESSAGE_MAX - 1).toWellFormed()}…`,
+  message: cutMessage(message, MESSAGE_MAX),
 });
 
 function firstScan({ name }: CompletedScan): Judgement {
