@@ -241,7 +241,6 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
   };
 }
 
-/** Which scans an operator acts on. */
 type Watched = Pick<OperatorSettings, 'watchNamespaces' | 'operatorClass'>;
 
 export const watchesNamespace = ({ watchNamespaces }: Pick<Watched, 'watchNamespaces'>, namespace: string): boolean =>

@@ -25,7 +25,6 @@ import { createPodMessageLog, type PodMessageLog } from './scan/results/pod-mess
 import { createVerifier, type Verifier } from './scan/results/verifier.ts';
 import { createStates } from './runtime/controller.ts';
 
-/** What the process gives to its operator. */
 export interface OperatorOptions {
   connection: KubernetesConnection;
   stores: AllStores;

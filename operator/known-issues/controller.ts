@@ -8,7 +8,6 @@ import { KNOWN_ISSUES_PLURAL, type KnownIssuesResource } from '../../core/protoc
 import { readSite } from '../../core/scan/known-issues.ts';
 import { siteOf } from '../../core/scan/site.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
-import type { Declaration } from '../../stores/known-issues/manifest-known-issues.ts';
 import { OBSERVED_EVERY_MS } from '../../stores/schedules/schedules.ts';
 import type { OperatorContext } from '../context.ts';
 import { type CacheEvent, fromKey, keyOf, toKey } from '../runtime/cache.ts';
@@ -17,7 +16,7 @@ import { trackLists } from '../runtime/namespaces.ts';
 import { repeated } from '../runtime/controller.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import { hasEnded } from '../scan/policy/status.ts';
-import { createNamespaceOwners, type NamespaceOwners } from '../schedule/owners.ts';
+import { createNamespaceOwners, enqueueChanged } from '../schedule/owners.ts';
 import { type KnownIssuesFacts, type KnownIssuesWrites, reconcileKnownIssues } from './reconcile.ts';
 
 export const KNOWN_ISSUES: ResourceType = { group: GROUP, version: VERSION, plural: KNOWN_ISSUES_PLURAL };
@@ -43,7 +42,14 @@ export function addKnownIssuesController(context: OperatorContext): void {
     onListed,
   });
   const owners = createNamespaceOwners(stores.organisations, stores.dashboardSchedules, clock.monotonic);
-  const writes: KnownIssuesWrites = { context, client, onFreed: (declared) => otherKeysOf(client, declared).forEach(enqueue) };
+  const writes: KnownIssuesWrites = {
+    context,
+    client,
+    onFreed: ({ site, namespace, name }) =>
+      keysOf(client, site)
+        .filter((key) => key !== toKey(namespace, name))
+        .forEach(enqueue),
+  };
   const enqueue = manager.add({
     name: 'known-issues',
     workers: WORKERS,
@@ -58,7 +64,11 @@ export function addKnownIssuesController(context: OperatorContext): void {
       return reconcileKnownIssues({ manifest, resource, isListed: isListed(manifest.namespace), owner, record, now }, writes, signal);
     }),
   });
-  manager.addTask({ name: 'organisations of known issues', everyMs: OWNERS_EVERY_MS, run: () => refreshOwners(client, owners, enqueue) });
+  manager.addTask({
+    name: 'organisations of known issues',
+    everyMs: OWNERS_EVERY_MS,
+    run: () => enqueueChanged(owners, client.list(), ({ namespace }) => namespace!, enqueue),
+  });
   manager.addTask({
     name: 'stored known issues',
     everyMs: settings.knownIssuesEveryMs ?? OBSERVED_EVERY_MS,
@@ -66,17 +76,13 @@ export function addKnownIssuesController(context: OperatorContext): void {
   });
 }
 
+const keysOf = (client: Client, site: string | null): string[] =>
+  client.list().flatMap((resource) => (readSite(resource.spec.site) === site ? [keyOf(resource)] : []));
+
 /** The manifests of the site of a scan that has ended, because it says which known issues are stale. */
 function keysOfSite(client: Client, { type, object, previous }: CacheEvent<AccessibilityScan>): string[] {
   const ended = type === 'modified' && previous !== undefined && !hasEnded(previous) && hasEnded(object);
-  if (!ended || object.status?.known === undefined) return [];
-  const site = siteOf(object.spec.url);
-  return client.list().flatMap((resource) => (readSite(resource.spec.site) === site ? [keyOf(resource)] : []));
-}
-
-function otherKeysOf(client: Client, { site, namespace, name }: Declaration): string[] {
-  const own = toKey(namespace, name);
-  return client.list().flatMap((resource) => (readSite(resource.spec.site) === site && keyOf(resource) !== own ? [keyOf(resource)] : []));
+  return ended && object.status?.known !== undefined ? keysOf(client, siteOf(object.spec.url)) : [];
 }
 
 async function readRecord(
@@ -99,13 +105,6 @@ async function readRecord(
     logger.warn({ key: keyOf(resource), err: error }, 'cannot read known issues from the database, retrying');
     return null;
   }
-}
-
-async function refreshOwners(client: Client, owners: NamespaceOwners, enqueue: (key: string) => void): Promise<void> {
-  const all = client.list();
-  if (all.length === 0) return;
-  const changed = new Set(await owners.refresh(all.map(({ metadata }) => metadata.namespace!)));
-  for (const resource of all) if (changed.has(resource.metadata.namespace!)) enqueue(keyOf(resource));
 }
 
 /** Enqueues what is stored of resources that do not exist or are not listed, and the resources of which nothing is stored. */

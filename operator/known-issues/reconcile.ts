@@ -51,7 +51,6 @@ export interface KnownIssuesFacts {
     stored: StoredDeclaration | null;
     /** What others have of the site. Null if the manifest has no organisation or no site. */
     occupied: OccupiedSite | null;
-    /** What the newest scan of the site says. */
     matches: SiteMatches | null;
   } | null;
   now: Date;
@@ -222,7 +221,6 @@ interface JudgedIssue {
 
 interface Judged {
   issues: JudgedIssue[];
-  /** In the order of the spec. */
   problems: Problem[];
   /** When the judgement changes by the clock alone: an end that is too far ahead comes near, or what another one has ends. */
   changesAt: number[];

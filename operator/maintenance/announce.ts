@@ -1,6 +1,6 @@
 /**
- * Puts events into the queue of each webhook of their organisation. An event stays in its store until this is done, and a delivery
- * is stored once for an event and an endpoint, so that a crash neither loses nor repeats one.
+ * Puts events into the queue of each webhook of their organisation. A crash neither loses nor repeats one: an event stays in its
+ * store until this is done, and a delivery is stored once for an event and an endpoint.
  */
 import { isTerminal } from '../../core/scan/phases.ts';
 import { bodyOf, type EventContent } from '../../core/webhooks/bodies.ts';
@@ -47,7 +47,6 @@ export function announceTask(context: OperatorContext, undeclared: () => readonl
 interface Announced {
   organisation: string;
   scan: string;
-  /** Its place among the events of its scan. */
   order: number;
   content: EventContent;
 }
@@ -110,7 +109,6 @@ type Base = string | null;
 const linkTo = (base: Base, text: string, path: string) => (base === null ? null : { text, url: base + path });
 const violations = (count: number): string => `${count} ${count === 1 ? 'violation' : 'violations'}`;
 
-/** The end of a scan, as the REST API shows it. */
 function scanContent(row: ScanRow, base: Base): EventContent {
   const scan = scanObject(row);
   const site = siteOf(row.options.url) || row.options.url;

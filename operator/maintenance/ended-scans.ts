@@ -1,5 +1,5 @@
 /**
- * Keeps the number of ended resources of each organisation bounded. The API's resources live on for an hour, so that people can
+ * Keeps the number of ended resources of each organisation bounded. The API's resources live on for an hour, so that users can
  * inspect them; at its rate limit, one organisation would keep 3,600 of them and more. Results are stored elsewhere.
  */
 import { type AccessibilityScan, SCAN_ID_ANNOTATION, SETTLE_FINALIZER } from '../../core/protocol/custom-resources.ts';
@@ -38,7 +38,7 @@ export function endedInExcess(scans: readonly AccessibilityScan[], keep: number,
   );
 }
 
-/** Manifests can contain the annotation, but the API also sets a TTL. Resources without a TTL are kept until people delete them. */
+/** Manifests can contain the annotation, but the API also sets a TTL. Resources without a TTL are kept until users delete them. */
 function cameByApi({ metadata, spec }: AccessibilityScan, apiNamespace: string): boolean {
   const isSubmission = metadata.namespace === apiNamespace && metadata.annotations?.[SCAN_ID_ANNOTATION] !== undefined;
   return isSubmission && spec.ttlSecondsAfterFinished !== undefined;

@@ -10,7 +10,6 @@ import { rowsOf } from '../../stores/scans/scans.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { hasCode } from '../../platform/kubernetes/kubernetes.ts';
 
-/** What a sweep counts. */
 export const REPAIRS = [
   /** Pending rows whose resource exists. */
   'accepted',
@@ -18,17 +17,13 @@ export const REPAIRS = [
   'abandoned',
   /** Holds whose scan has ended or was abandoned. */
   'settled',
-  /** Operations copied to the ledger. */
   'relayed',
   /** Live rows whose resource is gone, or is not watched any more. */
   'orphaned',
-  /** Ended scans whose reports were removed. */
   'expired',
-  /** Rows of ended scans that were removed. */
   'forgotten',
   /** Tokens of public scans that were removed, with their e-mail addresses. */
   'tokens',
-  /** Abandoned rows that were removed. */
   'removed',
   /** Scans whose needless uploads were removed. */
   'uploads',
@@ -39,21 +34,16 @@ export const REPAIRS = [
 ] as const;
 export type SweepResult = Record<(typeof REPAIRS)[number], number>;
 
-/** One sweep: what it has repaired so far, and how it runs its repairs: one by one, so that one that fails does not stop the others. */
-export interface Run {
-  readonly result: SweepResult;
-  /** Aborts when the replica stops or no longer leads. */
-  readonly signal: AbortSignal;
-  /** Repairs each item, in order. Logs and counts failures. @throws the signal's reason if it aborts */
-  each<T>(items: readonly T[], fieldsOf: (item: T) => object, repair: (item: T) => Promise<void>): Promise<void>;
-}
+export type Run = ReturnType<typeof createRun>;
 
-export function createRun(logger: Logger, signal: AbortSignal): Run {
+/** One sweep: what it has repaired so far, and how it runs its repairs. @param signal aborts when the replica stops or no longer leads */
+export function createRun(logger: Logger, signal: AbortSignal) {
   const result = Object.fromEntries(REPAIRS.map((name) => [name, 0])) as SweepResult;
   return {
     result,
     signal,
-    async each(items, fieldsOf, repair) {
+    /** Repairs the items one by one, so that one that fails does not stop the others. @throws the signal's reason if it aborts */
+    async each<T>(items: readonly T[], fieldsOf: (item: T) => object, repair: (item: T) => Promise<void>): Promise<void> {
       for (const item of items) {
         signal.throwIfAborted();
         try {
@@ -76,7 +66,6 @@ export interface SweepDeps {
   exists: (row: ScanRow) => Promise<boolean>;
   /** Rows created before this time and still pending belong to a submission that crashed or is very late. */
   pendingBefore: Date;
-  /** The maximum number of pending rows per sweep. */
   limit: number;
 }
 

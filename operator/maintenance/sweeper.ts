@@ -165,9 +165,8 @@ async function resourceOf(context: OperatorContext, row: ScanRow, signal: AbortS
 }
 
 /**
- * Ends a live scan that no operator of this installation acts on any more, because its namespace was taken out of the watched ones
- * or the operator's class has changed: removes its Job and its finalizer, and settles its credits. If the operator may not write
- * to it, it logs the command that does.
+ * Ends a live scan whose namespace is not watched any more, or whose class is not that of the operator any more. Removes its Job and
+ * its finalizer, and settles its credits. If the operator may not write to it, it logs the command that does.
  * @throws if a retry may succeed
  */
 async function endUnwatched(context: OperatorContext, scan: AccessibilityScan, scanId: string, signal: AbortSignal): Promise<void> {

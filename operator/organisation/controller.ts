@@ -38,7 +38,6 @@ export function addOrganisationController(context: OperatorContext) {
   const wanted = () => new Map(client.list().map(({ metadata, spec }) => [metadata.name, [...new Set(spec.namespaces ?? [])]]));
   const records = createRecords(context, wanted);
   const undeclared = createUndeclared(context, client.list, readability);
-  /** The time of the last write of each status. */
   const statusAt = new Map<string, Date>();
   /** The organisations whose amounts have changed since. */
   const due = new Set<string>();

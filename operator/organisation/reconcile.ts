@@ -103,7 +103,6 @@ async function outage(facts: OrganisationFacts, to: OrganisationWrites, signal: 
   return writeStatus(facts, storeUnavailable(deleted), to, signal, STORE_RETRY_MS);
 }
 
-/** The changes that bring MongoDB to the spec, in order. */
 function changesTo(resource: OrganisationResource, record: OrganisationRecord, webhooks: DeclaredWebhooks): Change[] {
   const { organisation, account, granted } = record;
   const changes: Change[] = [];
@@ -163,7 +162,6 @@ const grant =
     return true;
   };
 
-/** Replaces the namespaces that are charged to the organisation. */
 const claim =
   (namespaces: string[]): Change =>
   async (to, resource) => {
@@ -190,7 +188,6 @@ const declare =
     return true;
   };
 
-/** Blocks the organisation and marks it as deleted. */
 const close: Change = async (to, resource) => {
   const { name: id } = resource.metadata;
   const closed = await to.context.stores.organisations.closeOrganisation(id, versionOf(resource));

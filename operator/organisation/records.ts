@@ -8,18 +8,15 @@ import type { OperatorContext } from '../context.ts';
 import type { AppliedOrganisation } from '../../stores/accounts/organisation-manifests.ts';
 import type { AppliedWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
 
-/** What MongoDB holds about an organisation. */
 export interface OrganisationRecord {
   organisation: AppliedOrganisation | null;
   account: AccountSummary | null;
-  /** The IDs of all grants ever made. */
   granted: ReadonlySet<string>;
   /** The organisations that have namespaces of the spec, by namespace; without the organisation itself. */
   owners: ReadonlyMap<string, string>;
   webhooks: readonly AppliedWebhook[];
 }
 
-/** Namespaces by the ID of the organisation. */
 type Wanted = ReadonlyMap<string, readonly string[]>;
 
 /** The time after a failed read for which `get` fails at once. */

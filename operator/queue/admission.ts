@@ -2,7 +2,7 @@
 import { type AccessibilityScan, priorityOf, type QueuePause, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
-import { type Counts, hasPlace, isAllowed, limitsOf, noPlaces, type Places, runningOf, takePlace } from './places.ts';
+import { type Counts, hasPlace, mayUse, limitsOf, noPlaces, type Places, takePlace } from './places.ts';
 import { backOffMs, isLive, isWaiting, organisationOf, waitedMs } from './waiting.ts';
 export interface AdmissionFacts {
   /** The queue's scans, including the operator's own writes, so that capacity is not given away twice. */
@@ -53,13 +53,17 @@ export function decideAdmission(facts: AdmissionFacts): QueueDecision {
     const takenBy = taken.get(scan.metadata.uid!);
     if (isAdmitted(scan)) takePlace(places, organisationOf(scan), scan.status?.startTime !== undefined);
     else if (takenBy !== undefined) takePlace(places, takenBy, false);
-    else if (isWaiting(scan)) (!isAllowed(limits.access, scan) ? refused : backOffMs(scan, now) > 0 ? backingOff : waiting).push(scan);
+    else if (!isWaiting(scan)) continue;
+    else if (!mayUse(limits.access, scan.metadata.namespace!, organisationOf(scan))) refused.push(scan);
+    else (backOffMs(scan, now) > 0 ? backingOff : waiting).push(scan);
   }
   const lines = linesOf(waiting, organisationOf);
   const last = newest(lastAdmissions, admissionsOf(scans));
   const latest = last.values().reduce((one, other) => Math.max(one, other), now.getTime());
   const shares: Shares = { weights: queue?.spec.weights ?? {}, lastAdmissions: last, latest };
-  const admit = fill(lines, places, shares);
+  const admit: AccessibilityScan[] = [];
+  // Each call removes the admitted scan from its line.
+  for (let next; (next = admitNext(lines, places, shares, { started: false })) !== null;) admit.push(next.scan);
   return { admit, backingOff, refused, lines, places, shares, paused, ...loadOf(lines, { backingOff, refused }, places, facts) };
 }
 
@@ -79,16 +83,6 @@ function newest(remembered: ReadonlyMap<string, number>, stated: ReadonlyMap<str
   const last = new Map(remembered);
   for (const [organisation, at] of stated) last.set(organisation, Math.max(last.get(organisation) ?? 0, Date.parse(at)));
   return last;
-}
-
-/** Assigns the free places, one by one. Removes the admitted scans from their lines. */
-function fill(lines: ReadonlyMap<string, Line>, places: Places, shares: Shares): AccessibilityScan[] {
-  const admit: AccessibilityScan[] = [];
-  for (;;) {
-    const next = admitNext(lines, places, shares, { started: false });
-    if (next === null) return admit;
-    admit.push(next.scan);
-  }
 }
 
 function loadOf(
@@ -153,9 +147,9 @@ export function admitNext(
 
 /**
  * Returns the organisation whose scan takes the next place, or null if none may take one. The organisation with the fewest
- * running scans for its weight comes first, then the one whose last admission is the longest ago, so that a long line does not
- * take every place of a small queue, then the one whose next scan is the oldest. Priorities have no say: an author could
- * overtake others by writing a number.
+ * running scans for its weight comes first. Among equals it is the one whose last admission is the longest ago, then the one whose next
+ * scan is the oldest. Without the second rule, a long line would take every place of a small queue. Priorities have no say: an author
+ * could overtake others by writing a number.
  */
 function nextOrganisation(lines: ReadonlyMap<string, Line>, places: Places, { weights, lastAdmissions }: Shares): string | null {
   if (places.running >= places.limits.maxRunning) return null;
@@ -164,7 +158,7 @@ function nextOrganisation(lines: ReadonlyMap<string, Line>, places: Places, { we
   let [fewest, nextWeight, longestAgo] = [0, 1, 0];
   for (const [organisation, line] of lines) {
     if (line.length === 0 || !hasPlace(places, organisation)) continue;
-    const running = runningOf(places, organisation);
+    const running = places.organisations.get(organisation)?.running ?? 0;
     const weight = weightOf(weights, organisation);
     const lastAdmission = lastAdmissions.get(organisation) ?? 0;
     const order = next === null ? -1 : running * nextWeight - fewest * weight || lastAdmission - longestAgo;

@@ -17,7 +17,6 @@ import { admittedStatus, waitingStatus } from '../scan/policy/status.ts';
 import { planQueue, type QueueAction, type QueueFacts } from './plan.ts';
 import { isMoved, organisationOf } from './waiting.ts';
 
-/** The interval of plans without events. */
 const EVERY_MS = 10_000;
 const CONFLICT_RETRY_MS = 200;
 /** The time for which a scan whose admission the API server refused is left out, so that it does not take the place of another. */
@@ -32,7 +31,6 @@ type Memory = Pick<QueueFacts, 'line' | 'statusAt'>;
 export function addQueueController(context: OperatorContext, organisations: Readability): void {
   const { manager, scanClient, queueClient, gate, settings, logger, clock } = context;
   const memories = new Map<string, Memory>();
-  /** The time until which a scan is left out, by uid. */
   const refused = new Map<string, number>();
   const isLeftOut = ({ metadata }: AccessibilityScan) => (refused.get(metadata.uid!) ?? 0) > clock.monotonic();
   const leaveOut = (scan: AccessibilityScan, error: KubernetesError): void => {

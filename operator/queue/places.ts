@@ -1,15 +1,14 @@
 /** The places of running scans: how many are taken, by whom, whether an organisation may take another, and who may use the queue. */
-import { type AccessibilityScan, PUBLIC_QUEUE, type ScanQueue } from '../../core/protocol/custom-resources.ts';
+import { PUBLIC_QUEUE, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { organisationOf } from './waiting.ts';
 /** The namespaces and the organisations whose scans may use a queue; null allows all. A scan needs both. */
 interface Access {
   namespaces: readonly string[] | null;
   organisations: readonly string[] | null;
 }
 
-/** The queue of public scans is for them alone, unless its ScanQueue names others: its places are limited for strangers. */
+/** The queue of public scans is for them alone, unless its ScanQueue names others: its places are limited for anonymous users. */
 function accessOf({ metadata, spec }: Pick<ScanQueue, 'metadata' | 'spec'>): Access {
   return {
     namespaces: spec.allowedNamespaces ?? null,
@@ -20,9 +19,6 @@ function accessOf({ metadata, spec }: Pick<ScanQueue, 'metadata' | 'spec'>): Acc
 export function mayUse({ namespaces, organisations }: Access, namespace: string, organisation: string): boolean {
   return (namespaces?.includes(namespace) ?? true) && (organisations?.includes(organisation) ?? true);
 }
-
-export const isAllowed = (access: Access, scan: AccessibilityScan): boolean =>
-  mayUse(access, scan.metadata.namespace!, organisationOf(scan));
 
 export interface Limits {
   access: Access;
@@ -61,10 +57,6 @@ const mostOfOne = (maxRunning: number): number => maxRunning - Math.floor(maxRun
 
 export function noPlaces(limits: Limits): Places {
   return { limits, running: 0, starting: 0, organisations: new Map() };
-}
-
-export function runningOf({ organisations }: Places, organisation: string): number {
-  return organisations.get(organisation)?.running ?? 0;
 }
 
 const NONE: Counts = Object.freeze({ running: 0, starting: 0 });

@@ -14,7 +14,6 @@ import { statusChange, type QueueStatus, type StatusFacts } from './status.ts';
 
 export interface QueueFacts extends AdmissionFacts, StatusFacts {
   name: string;
-  /** That of the ScanQueues. */
   namespace: string;
   /** Whether the built-in queue was paused when it last existed. Used only while it does not exist. */
   pausedBefore: boolean;
@@ -29,7 +28,6 @@ export type QueueAction =
   /** Create a built-in ScanQueue, so that it can be paused. Deleting a paused one does not resume it. */
   | { do: 'create'; queue: ScanQueue }
   | { do: 'admit'; scan: AccessibilityScan }
-  /** Write to the scan's status why it waits. */
   | { do: 'explainWait'; scan: AccessibilityScan; why: WaitReason }
   /** Mirror the waiting scans, if they changed, to the read model, where the API reads their positions. */
   | { do: 'mirrorLine'; line: WaitingLine; changed: boolean }
@@ -42,7 +40,6 @@ export type QueueAction =
 const STATUS_EVERY_MS = 1_000;
 /** The maximum number of explanations per plan, so that thousands of them do not delay admission. */
 const EXPLANATIONS_MAX = 50;
-/** The delay before the remaining explanations. */
 const MORE_AFTER_MS = 200;
 /** The minimum time between two computations of the waiting order. */
 const LINE_EVERY_MS = 5_000;

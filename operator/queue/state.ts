@@ -1,6 +1,4 @@
-/**
- * Mirrors what the API must know before it accepts a submission: whether a built-in queue is paused, and how many scans are live.
- */
+/** Mirrors what the API must know before it accepts a submission: whether a built-in queue is paused, and how many scans are live. */
 import { isDeepStrictEqual } from 'node:util';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import {
@@ -30,7 +28,6 @@ export function addStateController({ manager, scanClient, queueClient, stores, m
   const { namespace } = queueClient;
   const keyOf = (name: BuiltInQueue) => toKey(namespace, name);
   const keys = BUILT_IN_QUEUES.map(keyOf);
-  /** The last write of each state. */
   const mirrored = new Map<BuiltInQueue, { state: Omit<QueueState, 'updatedAt'>; at: Date }>();
 
   async function isPaused(name: BuiltInQueue): Promise<boolean> {

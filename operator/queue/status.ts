@@ -20,11 +20,8 @@ export interface StatusFacts {
 }
 
 /** Returns the status to write, or null if the current one is recent enough. */
-export function statusChange(
-  queue: ScanQueue,
-  load: QueueLoad,
-  { pauses, everyMs, unreadable, organisationsReadable, now }: StatusFacts,
-): QueueStatus | null {
+export function statusChange(queue: ScanQueue, load: QueueLoad, facts: StatusFacts): QueueStatus | null {
+  const { pauses, everyMs, now } = facts;
   const { queued, running, starting, oldestWaitSeconds } = load;
   const allPauses = pausesAfter(pauses, load.paused, now);
   const status: QueueStatus = {
@@ -35,21 +32,13 @@ export function statusChange(
     ...(allPauses.length > 0 && { pauses: allPauses }),
     organisations: busiest(load),
     observedGeneration: queue.metadata.generation,
-    conditions: withConditions(queue, conditionsOf(load.paused, { unreadable, organisationsReadable }), now),
+    conditions: withConditions(queue, conditionsOf(load.paused, facts), now),
   };
   const { oldestWaitSeconds: written = 0, ...current } = queue.status ?? {};
   const { oldestWaitSeconds: _, ...wanted } = status;
   // The waiting time always grows. If nothing else changes, it is written once per interval.
   const waitIsRecent = Math.abs(written - oldestWaitSeconds) * 1000 < everyMs;
   return isDeepStrictEqual(current, wanted) && waitIsRecent ? null : status;
-}
-
-function conditionsOf(
-  paused: boolean,
-  { unreadable, organisationsReadable }: Pick<StatusFacts, 'unreadable' | 'organisationsReadable'>,
-): ConditionUpdate[] {
-  const readable = namespacesReadable(unreadable);
-  return [...queueReadiness(paused, readable), readable, ...(organisationsReadable ? [organisationsReadable] : [])];
 }
 
 /** The organisations with the most waiting scans, then the most running ones. */
@@ -61,16 +50,19 @@ function busiest({ organisations }: QueueLoad): QueueStatus['organisations'] {
     .map(([name, { queued, running, starting }]) => ({ name, queued, running, starting }));
 }
 
-/** The conditions of a queue in use. Both, because another operator may have taken it for misplaced. @param readable the condition NamespacesReadable */
-function queueReadiness(paused: boolean, readable: ConditionUpdate): ConditionUpdate[] {
-  const why = reasonOf(paused, readable);
+/** The conditions of a queue in use. `Stalled` too, because another operator may have taken the queue for misplaced. */
+function conditionsOf(paused: boolean, { unreadable, organisationsReadable }: StatusFacts): ConditionUpdate[] {
+  const readable = namespacesReadable(unreadable);
+  const why = whyReady(paused, readable);
   return [
     { type: 'Ready', status: readable.status === 'True' ? 'True' : 'False', ...why },
     { type: 'Stalled', status: 'False', ...why },
+    readable,
+    ...(organisationsReadable ? [organisationsReadable] : []),
   ];
 }
 
-function reasonOf(paused: boolean, readable: ConditionUpdate): Pick<ConditionUpdate, 'reason' | 'message'> {
+function whyReady(paused: boolean, readable: ConditionUpdate): Pick<ConditionUpdate, 'reason' | 'message'> {
   if (readable.status !== 'True') return { reason: 'NamespacesUnreadable', message: readable.message };
   if (paused) return { reason: 'Paused', message: 'The queue is paused: no further scan is admitted.' };
   return { reason: 'Open', message: 'Scans are admitted.' };

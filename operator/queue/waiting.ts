@@ -57,7 +57,7 @@ export function pausesAfter(pauses: readonly QueuePause[], paused: boolean, now:
   return all.length <= PAUSES_MAX ? all : [{ ...all[1]!, startTime: all[0]!.startTime }, ...all.slice(2)];
 }
 
-/** The time for which a scan has waited since its creation, in milliseconds. */
+/** Without the pauses of its queue. */
 export function waitedMs({ metadata }: Pick<AccessibilityScan, 'metadata'>, pauses: readonly QueuePause[], now: Date): number {
   const created = Date.parse(metadata.creationTimestamp!);
   const paused = pauses.reduce((sum, { startTime, endTime }) => {

@@ -103,22 +103,13 @@ export function fromKey(key: string): { namespace: string; name: string } {
   return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** Combines the caches of several namespaces into one, for an operator without permission to watch all namespaces. */
-interface WatchOptions<T extends KubernetesObject> extends Omit<CacheOptions<T>, 'namespace' | 'onListed'> {
-  /** As that of a reflector, with the namespace, which is empty for all namespaces. */
-  onListed?: (namespace: string, error: unknown, failures: number) => void;
-}
-
-/** @param namespaces empty for all namespaces */
+/** Combines the caches of several namespaces into one, for an operator without permission to watch all. @param namespaces empty for all */
 export function watchNamespaces<T extends KubernetesObject>(
-  { onListed, ...options }: WatchOptions<T>,
+  options: Omit<CacheOptions<T>, 'namespace'>,
   namespaces: readonly string[],
 ): Cache<T> {
-  const listed = (namespace: string) => (error: unknown, failures: number) => onListed?.(namespace, error, failures);
-  if (namespaces.length === 0) return createCache<T>({ ...options, onListed: listed('') });
-  const caches = new Map(
-    [...new Set(namespaces)].map((namespace) => [namespace, createCache<T>({ ...options, namespace, onListed: listed(namespace) })]),
-  );
+  if (namespaces.length === 0) return createCache<T>(options);
+  const caches = new Map(namespaces.map((namespace) => [namespace, createCache<T>({ ...options, namespace })]));
   const all = [...caches.values()];
   const together = (promises: Promise<void>[]): Promise<void> => {
     const every = Promise.all(promises).then(() => undefined);
@@ -178,11 +169,11 @@ export function createIndexer<T extends KubernetesObject>(indexers: Record<strin
     }
   }
 
-  function put(fresh: T): CacheEvent<T>[] {
-    const key = keyOf(fresh);
+  function put(received: T): CacheEvent<T>[] {
+    const key = keyOf(received);
     const previous = held.get(key);
-    if (previous && previous.metadata.resourceVersion === fresh.metadata.resourceVersion && sameObject(previous, fresh)) return [];
-    const object = freeze(fresh);
+    if (previous && previous.metadata.resourceVersion === received.metadata.resourceVersion && sameObject(previous, received)) return [];
+    const object = freeze(received);
     if (previous) unindex(key, previous);
     held.set(key, object);
     index(key, object);

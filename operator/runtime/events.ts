@@ -2,10 +2,10 @@
  * Records Kubernetes Events, which `kubectl describe` shows.
  *
  * Follows client-go's `tools/record` (events_cache.go, v0.36) and writes core/v1 Events, because `kubectl describe` prints
- * their counts and times: a repeated message increases the count of its Event; an object may cause a burst of 25 Events and
- * then one per five minutes. Differences: similar messages are not combined; repeats that are not sent yet are one request; at
- * most 250 Events wait per namespace; Events that the API server refuses are dropped. Events are best effort: losing one is not
- * an error, but each one is counted.
+ * their counts and times. A repeated message increases the count of its Event. An object may cause a burst of 25 Events and
+ * then one per five minutes. Events are best effort: losing one is not an error, but each one is counted. Differences:
+ * - similar messages are not combined, and repeats that are not sent yet are one request
+ * - at most 250 Events wait per namespace, and Events that the API server refuses are dropped
  */
 import type { CoreV1Event } from '@kubernetes/client-node';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
@@ -69,11 +69,7 @@ export function createRecorder(options: EventSenderOptions): Recorder {
   };
 }
 
-/**
- * Sends recorded Events to the API server: one after the other in each namespace, so that a namespace whose requests fail or
- * hang does not delay the Events of others.
- */
-const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
+export const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 
 interface PendingEvent {
   object: KubernetesObject;
@@ -94,9 +90,7 @@ export type DropReason = (typeof DROP_REASONS)[number];
 
 interface EventSenderOptions {
   connection: KubernetesConnection;
-  /** The Event's source: `curbcut-operator`. */
   component: string;
-  /** The replica, usually the pod's name. */
   instance: string;
   logger: Logger;
   clock: Clock;
@@ -115,7 +109,6 @@ const TIMEOUT_MS = 10_000;
 /** The holders of permits have a time limit, so waits for permits need no other one. */
 const NEVER = new AbortController().signal;
 
-/** An earlier Event with the same content. */
 interface Known {
   namespace: string;
   name: string;
@@ -124,6 +117,10 @@ interface Known {
 
 const namespaceOf = ({ object }: PendingEvent) => object.metadata.namespace ?? 'default';
 
+/**
+ * Sends recorded Events to the API server: one after the other in each namespace, so that a namespace whose requests fail or
+ * hang does not delay the Events of others.
+ */
 function createEventSender(options: EventSenderOptions) {
   const { logger, clock, onDropped } = options;
   const send = createSend(options);

@@ -1,10 +1,10 @@
 /**
  * Leader election with a Lease, so that only one replica acts.
  *
- * Follows client-go's `tools/leaderelection` (v0.36): a lease has expired when this process has seen it unchanged for its
- * duration by its own clock (clocks of different machines are never compared); the leader renews every `retryPeriodMs` and
- * stops leading after `renewDeadlineMs` without a renewal, which is shorter than the lease duration, so it stops before
- * another replica can start; a graceful stop releases the lease at once. Differences:
+ * Follows client-go's `tools/leaderelection` (v0.36). A lease has expired when this process has seen it unchanged for its
+ * duration by its own clock; clocks of different machines are never compared. The leader renews every `retryPeriodMs`, and
+ * stops leading after `renewDeadlineMs` without a renewal. This is shorter than the lease duration, so it stops before another
+ * replica can start. A graceful stop releases the lease at once. Differences:
  * - the deadline counts from the time at which the last successful renewal was sent, not from its response
  * - the lease is kept while a stop lets running work finish
  * - a process that lost the lease campaigns again after its work has ended (users of client-go exit)
@@ -118,15 +118,11 @@ async function lead(election: Election, since: number): Promise<boolean> {
   return lost.signal.aborted;
 }
 
-interface Term {
-  since: number;
-  lost: AbortSignal;
-  over: AbortSignal;
-  lose: (why: string) => void;
-}
-
 /** Renews until `over` aborts or the lease is lost. Calls `lose` if it is lost. */
-async function renew({ options, lock, logger, pause }: Election, { since, lost, over, lose }: Term): Promise<void> {
+async function renew(
+  { options, lock, logger, pause }: Election,
+  { since, lost, over, lose }: { since: number; lost: AbortSignal; over: AbortSignal; lose: (why: string) => void },
+): Promise<void> {
   const { clock, renewDeadlineMs } = options;
   const late = `not renewed for ${renewDeadlineMs / 1000} s`;
   const ended = AbortSignal.any([lost, over]);

@@ -20,17 +20,12 @@ import { createWorkqueue, type WorkQueue } from './workqueue.ts';
 /** A kind of object to watch: resource, selectors, transform (`keep`) and indexes. */
 export interface WatchedKind<T extends KubernetesObject> extends Omit<
   CacheOptions<T>,
-  'connection' | 'logger' | 'clock' | 'metrics' | 'namespace' | 'onListed'
+  'connection' | 'logger' | 'clock' | 'metrics' | 'namespace'
 > {
   /** Empty: all namespaces. */
   namespaces: readonly string[];
   /** Controllers do not wait for this cache, because they can do without it. Default false. */
   optional?: boolean;
-  /**
-   * For an optional kind: called after each list, with null if it succeeded, else with the error and the number of failures in
-   * a row; and with the namespace, which is empty for all namespaces.
-   */
-  onListed?: (error: unknown, failures: number, namespace: string) => void;
 }
 
 /** Enqueues keys when their objects must be reconciled. @returns a function that stops it */
@@ -83,24 +78,19 @@ export interface ManagerDeps {
 /** The time after which a namespace whose first list has not arrived counts as unreadable, in milliseconds. */
 const SYNC_WITHIN_MS = 15_000;
 
-interface Registered {
-  definition: ControllerDefinition;
-  queue: WorkQueue;
-}
-
 export function createManager(deps: ManagerDeps): Manager {
   const { clock, logger, metrics } = deps;
   const caches: Cache<KubernetesObject>[] = [];
-  const controllers: Registered[] = [];
+  const controllers: { definition: ControllerDefinition; queue: WorkQueue }[] = [];
   const tasks: PeriodicTask[] = [];
   const states = createNamespaceStates(deps);
 
-  function addCache<T extends KubernetesObject>({ namespaces, optional = false, onListed: observe, ...kind }: WatchedKind<T>): Cache<T> {
+  function addCache<T extends KubernetesObject>({ namespaces: watched, optional = false, ...kind }: WatchedKind<T>): Cache<T> {
     const { plural } = kind.resource;
-    if (!optional) for (const namespace of namespaces.length === 0 ? [''] : new Set(namespaces)) states.add(namespace, plural);
-    const onListed = (namespace: string, error: unknown, failures: number) =>
-      optional ? observe?.(error, failures, namespace) : states.report(namespace, plural, error, failures);
-    const cache = watchNamespaces<T>({ ...deps, ...kind, onListed }, namespaces);
+    const namespaces = [...new Set(watched)];
+    if (!optional) for (const namespace of namespaces.length === 0 ? [''] : namespaces) states.add(namespace, plural);
+    const report: WatchedKind<T>['onListed'] = (error, failures, namespace) => states.report(namespace, plural, error, failures);
+    const cache = watchNamespaces<T>({ ...deps, ...kind, onListed: optional ? kind.onListed : report }, namespaces);
     caches.push(cache);
     return cache;
   }

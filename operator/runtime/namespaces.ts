@@ -1,7 +1,6 @@
 /**
- * The state of each watched namespace. A controller reconciles an object only while its namespace is readable: after the
- * first list of each cache of the namespace, and not while the API server refuses to list it. A namespace that cannot be
- * read never delays the objects of others.
+ * The state of each watched namespace. A controller reconciles an object only while its namespace is readable. It is readable after
+ * the first list of each of its caches, and not while the API server refuses to list it. It never delays the objects of others.
  */
 import type { Logger } from '../../platform/logger.ts';
 import { errorMessage } from '../../platform/errors.ts';
@@ -10,7 +9,6 @@ import { sleep, type Clock } from '../../platform/clock.ts';
 import { fromKey } from './cache.ts';
 import type { RuntimeMetrics } from './metrics.ts';
 
-/** Why a namespace cannot be read. */
 export interface Unreadable {
   since: Date;
   resource: string;
@@ -76,7 +74,6 @@ export function createNamespaceStates({ clock, logger, metrics }: { clock: Clock
   }
 
   return {
-    /** Adds a resource that is cached in a namespace. */
     add(namespace: string, resource: string): void {
       const state = states.get(namespace) ?? { unlisted: new Set(), failing: new Map(), held: new Map() };
       states.set(namespace, state);

@@ -1,10 +1,10 @@
 /**
  * Lists a resource and then watches it from the list's resourceVersion with bookmarks, until it is stopped.
  *
- * Follows client-go's Reflector (v0.36): an ended watch is resumed from the last resourceVersion; a 410 or an ERROR event
- * causes a new list; failures back off with jitter. Differences: the maximum back-off is 5 s (client-go: 30 s, during which
- * the cache is stale although the server is available again); a watch without data for `idleMs` is dropped and resumed
- * (client-go relies on HTTP/2 pings).
+ * Follows client-go's Reflector (v0.36). An ended watch is resumed from the last resourceVersion; a 410 or an ERROR event
+ * causes a new list; failures back off with jitter. Differences:
+ * - the maximum back-off is 5 s (client-go: 30 s, during which the cache is stale although the server is available again)
+ * - a watch without data for `idleMs` is dropped and resumed (client-go relies on HTTP/2 pings)
  */
 import type { Logger } from '../../platform/logger.ts';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
@@ -38,8 +38,11 @@ export interface ReflectorOptions {
   /** The first and the maximum back-off after a failure, in milliseconds. Default 800 and 5,000. */
   backOff?: { baseMs: number; maxMs: number };
   random?: () => number;
-  /** Called after each list: with null if it succeeded, else with the error and the number of failures in a row. */
-  onListed?: (error: unknown, failures: number) => void;
+  /**
+   * Called after each list: with null if it succeeded, else with the error and the number of failures in a row.
+   * The namespace is empty for all namespaces.
+   */
+  onListed?: (error: unknown, failures: number, namespace: string) => void;
 }
 
 export interface ReflectorSink<T extends KubernetesObject> {
@@ -89,7 +92,7 @@ export async function runReflector<T extends KubernetesObject>(
     try {
       if (version === null) {
         version = await list(options, sink, signal);
-        options.onListed?.(null, 0);
+        options.onListed?.(null, 0, options.namespace ?? '');
       }
       const end: End & { version: string } = await watch(version, options, sink, signal);
       if (signal.aborted) break;
@@ -103,7 +106,7 @@ export async function runReflector<T extends KubernetesObject>(
       // Only `list` throws.
       failures += 1;
       problem = error;
-      options.onListed?.(error, failures);
+      options.onListed?.(error, failures, options.namespace ?? '');
     }
     if (failures > 0) {
       // A single failure is normal. A persistent one is logged once.

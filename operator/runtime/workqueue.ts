@@ -1,11 +1,12 @@
 /**
  * A workqueue that never gives a key to two workers and never loses a change that arrives while its key is processed.
  *
- * Follows client-go's `util/workqueue` (queue, delaying_queue, default_rate_limiters), v0.36: the `dirty` set holds the
- * keys that need work, `processing` the keys that workers hold; a key that is added while it is processed waits for `done`.
- * `addAfter` keeps the earliest of several times. After shutdown, queued keys are still returned. Differences: the maximum
- * back-off is a minute (client-go: 1,000 s, which delays keys long after an outage has ended) and has jitter; there is no
- * overall rate limit, because the connection pool limits the requests; shutdown drops scheduled keys.
+ * Follows client-go's `util/workqueue` (queue, delaying_queue, default_rate_limiters), v0.36. The `dirty` set holds the keys that
+ * need work, `processing` the keys that workers hold. A key that is added while it is processed waits for `done`. After shutdown,
+ * queued keys are still returned. Differences:
+ * - the maximum back-off is a minute (client-go: 1,000 s, which delays keys long after an outage has ended) and has jitter
+ * - there is no overall rate limit, because the connection pool limits the requests
+ * - shutdown drops scheduled keys
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { RuntimeMetrics } from './metrics.ts';

@@ -26,7 +26,6 @@ export const SCHEDULES: ResourceType = { group: GROUP, version: VERSION, plural:
 export const JOBS: ResourceType = { group: 'batch', version: 'v1', plural: 'jobs' };
 export const PODS: ResourceType = { group: '', version: 'v1', plural: 'pods' };
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
-export const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 
 /** batch/v1 Job, reduced to the fields that the caches hold. */
 export interface Job extends KubernetesObject {
@@ -95,6 +94,10 @@ export function isOwnedBy(object: KubernetesObject, uid: string): boolean {
   return object.metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid) ?? false;
 }
 
+/** The reference of an object that its owner controls. */
+export const ownerReference = ({ apiVersion, kind, metadata: { name, uid } }: KubernetesObject) =>
+  ({ apiVersion, kind, name, uid: uid!, controller: true, blockOwnerDeletion: true }) as const;
+
 /** The uid of the object's controller as the values of an index; empty if it has none. */
 export function controllerUids({ metadata }: KubernetesObject): string[] {
   return metadata.ownerReferences?.filter(({ controller }) => controller).map(({ uid }) => uid) ?? [];
@@ -134,7 +137,7 @@ function scannerOf(pod: Pod): ContainerStatus | undefined {
   return pod.status?.containerStatuses?.find((status) => status.name === CONTAINER);
 }
 
-export const isAdmitted = (scan: AccessibilityScan): boolean => admittedAt(scan) !== null;
+export const isAdmitted = ({ status }: AccessibilityScan): boolean => conditionOf(status?.conditions, 'Admitted')?.status === 'True';
 
 /** The admission time; null if the scan is not admitted. */
 export function admittedAt({ status }: AccessibilityScan): Date | null {

@@ -11,30 +11,16 @@ const STAGES: readonly Stage[] = ['starting', ...LIVE_PHASES];
 const POD_MESSAGE_RESULTS = ['news', 'repeat', 'refused', 'unknown'] as const;
 const INGEST_RESULTS = ['accepted', 'refused', 'error'] as const;
 
-function createStageMetrics({ gauge, histogram }: MetricFactory) {
+export function createScanMetrics({ counter, gauge, histogram }: MetricFactory) {
   const stages = gauge('scans', 'Number of scans that have not ended, by phase; `starting` scans are admitted and wait for their pod.', {
     phase: STAGES,
   });
-  const took = histogram(
+  const spent = histogram(
     'scan_phase_duration_seconds',
     'Time that scans spend in a phase, observed when they leave it.',
     [0.5, 1, 2, 5, 10, 30, 60, 120, 300, 900, 3600, 14400],
     { phase: STAGES },
   );
-  return {
-    phaseChanged({ from, to, seconds }: PhaseChange): void {
-      if (from !== null) stages.dec({ phase: from });
-      if (to !== null) stages.inc({ phase: to });
-      if (from !== null && seconds !== null) took.observe({ phase: from }, seconds);
-    },
-    stoppedLeading(): void {
-      for (const phase of STAGES) stages.set({ phase }, 0);
-    },
-  };
-}
-
-export function createScanMetrics(factory: MetricFactory) {
-  const { counter, histogram } = factory;
   const ended = counter('scans_ended_total', 'Number of ended scans, by phase and reason.', { phase: [], reason: [] });
   for (const phase of TERMINAL_PHASES) for (const reason of END_REASONS[phase]) ended.inc({ phase, reason }, 0);
   const took = histogram(
@@ -68,7 +54,14 @@ export function createScanMetrics(factory: MetricFactory) {
   });
   const ingested = histogram('ingest_duration_seconds', 'Time to verify the results of a pod.', SHORT_SECONDS, { result: INGEST_RESULTS });
   return {
-    ...createStageMetrics(factory),
+    phaseChanged({ from, to, seconds }: PhaseChange): void {
+      if (from !== null) stages.dec({ phase: from });
+      if (to !== null) stages.inc({ phase: to });
+      if (from !== null && seconds !== null) spent.observe({ phase: from }, seconds);
+    },
+    stoppedLeading(): void {
+      for (const phase of STAGES) stages.set({ phase }, 0);
+    },
     /** `passed` is the verdict; null if no thresholds were set. */
     ended(phase: string, reason: string, seconds: number, passed: boolean | null): void {
       ended.inc({ phase, reason });

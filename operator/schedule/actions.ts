@@ -8,15 +8,7 @@ import { fromKey, keyOf } from '../runtime/cache.ts';
 import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
 import { isOwnedBy, SCANS } from '../scan/kube-types.ts';
 import type { NamespaceOwners } from './owners.ts';
-import type {
-  ComparisonOutcome,
-  ComparisonState,
-  Refusal,
-  ScheduleAction,
-  ScheduleFacts,
-  ScheduleState,
-  ScheduleStates,
-} from './policy/facts.ts';
+import type { ComparisonOutcome, ComparisonState, Refusal, ScheduleAction, ScheduleFacts, ScheduleStates } from './policy/facts.ts';
 import { withRecorded } from './policy/history.ts';
 import { numbersOf, REGRESSED } from './policy/regression.ts';
 
@@ -34,10 +26,10 @@ export async function execute(context: ScheduleContext, action: ScheduleAction, 
   const { schedules, scanClient, recorder, metrics } = context;
   switch (action.do) {
     case 'start':
-      await confirm(context, schedule, state, signal);
-      return start(context, action, schedule, state, signal);
+      await confirm(context, facts, signal);
+      return start(context, action, facts, signal);
     case 'cancel':
-      await confirm(context, schedule, state, signal);
+      await confirm(context, facts, signal);
       return cancel(context, action.scan, schedule, signal);
     case 'compare':
       state.comparison = { completed: action.completed, previous: action.previous, outcome: null, at: null };
@@ -86,7 +78,7 @@ async function announceRegression(
  * A former leader may have recorded a run in a status that the cache does not hold yet, and the history limit may have removed
  * the scan of that run. An empty patch changes nothing, and the API server rejects it if the schedule has changed since.
  */
-async function confirm({ schedules }: ScheduleContext, schedule: ScanSchedule, state: ScheduleState, signal: AbortSignal): Promise<void> {
+async function confirm({ schedules }: ScheduleContext, { schedule, state }: ScheduleFacts, signal: AbortSignal): Promise<void> {
   if (state.confirmed) return;
   await schedules.patchStatus(schedule, {}, signal);
   state.confirmed = true;
@@ -95,8 +87,7 @@ async function confirm({ schedules }: ScheduleContext, schedule: ScanSchedule, s
 async function start(
   context: ScheduleContext,
   { run, scan, dueAt }: Extract<ScheduleAction, { do: 'start' }>,
-  schedule: ScanSchedule,
-  state: ScheduleState,
+  { schedule, state }: ScheduleFacts,
   signal: AbortSignal,
 ): Promise<void> {
   const { recorder, metrics, logger, clock } = context;
@@ -153,15 +144,11 @@ async function cancel(context: ScheduleContext, scan: AccessibilityScan, schedul
     if (error instanceof ObjectGone || hasCode(error, 409, 422)) return;
     throw error;
   }
-  context.recorder.event(
-    schedule,
-    'Normal',
-    'Replaced',
-    `Canceled scan ${scan.metadata.name}: the next one is due and concurrencyPolicy is Replace.`,
-  );
+  const message = `Canceled scan ${scan.metadata.name}: the next one is due and concurrencyPolicy is Replace.`;
+  context.recorder.event(schedule, 'Normal', 'Replaced', message);
 }
 
-/** Why two scans could not be compared, for people. Only an outage ends by itself. */
+/** Why two scans could not be compared, for users. Only an outage ends by itself. */
 const REFUSALS: Readonly<Record<Extract<StoredComparison, { ok: false }>['reason'], { message: string; retry: boolean }>> = {
   not_found: { message: 'a report is not stored any more', retry: false },
   not_comparable: { message: 'a report is too large, or was made by another version', retry: false },
@@ -170,7 +157,6 @@ const REFUSALS: Readonly<Record<Extract<StoredComparison, { ok: false }>['reason
 
 /** More would need more memory. */
 const WORKERS = 1;
-/** The time limit of a comparison, in milliseconds. */
 const TIMEOUT_MS = 60_000;
 
 /**

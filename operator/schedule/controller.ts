@@ -13,7 +13,7 @@ import { controllerUids, SCANS, SCHEDULES } from '../scan/kube-types.ts';
 import { hasEnded } from '../scan/policy/status.ts';
 import { addComparisonController, execute, type ScheduleContext } from './actions.ts';
 import { addScheduleMirror } from './mirror.ts';
-import { createNamespaceOwners, ownedKeyOf, ownerOfSchedule } from './owners.ts';
+import { createNamespaceOwners, enqueueChanged, ownedKeyOf, ownerOfSchedule } from './owners.ts';
 import { newScheduleState, type ScheduleAction, type ScheduleFacts, type ScheduleState, type ScheduleStates } from './policy/facts.ts';
 import { recordedBefore } from './policy/history.ts';
 import { CREATED_CHECK_MS, planSchedule } from './policy/plan.ts';
@@ -80,13 +80,16 @@ export function addScheduleController(context: OperatorContext): void {
   manager.addTask({
     name: 'organisations of schedules',
     everyMs: OWNERS_EVERY_MS,
-    async run() {
-      const all = schedules.list();
-      if (all.length === 0) return;
-      const keyed = all.map((schedule) => ({ schedule, key: ownedKeyOf(schedule.metadata, apiNamespace) }));
-      const changed = new Set(await owners.refresh(keyed.map(({ key }) => key)));
-      for (const { schedule, key } of keyed) if (changed.has(key)) for (const again of [enqueue, enqueueMirror]) again(keyOf(schedule));
-    },
+    run: () =>
+      enqueueChanged(
+        owners,
+        schedules.list(),
+        (metadata) => ownedKeyOf(metadata, apiNamespace),
+        (key) => {
+          enqueue(key);
+          enqueueMirror(key);
+        },
+      ),
   });
 }
 

@@ -53,7 +53,6 @@ export interface ScheduleSource {
   list(): readonly ScanSchedule[];
   /** Whether the schedules of a watched namespace cannot be listed. */
   unreadable(): boolean;
-  /** The number of scheduled times since the last completed scan. */
   timesWithoutResult(schedule: ScanSchedule): number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Mirrors ScanSchedules to MongoDB: one write when what people see of a schedule has changed, and one when it is gone. A
+ * Mirrors ScanSchedules to MongoDB: one write when what users see of a schedule has changed, and one when it is gone. A
  * periodic comparison with what is stored finds what this process has not seen: schedules that were deleted while no operator
  * ran, and writes of a former leader. Kubernetes is only read, through the caches.
  */
@@ -79,7 +79,6 @@ async function compare(context: ScheduleContext, digests: StoredDigests, enqueue
   if (existing.size > 0) await stores.schedules.observed(settings.operatorClass, at);
 }
 
-/** What MongoDB holds of a ScanSchedule. Pure. */
 interface RowFacts {
   schedule: ScanSchedule;
   children: readonly AccessibilityScan[];

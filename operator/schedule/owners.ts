@@ -2,12 +2,12 @@
  * Which organisation is charged for a namespace, or for one schedule of the dashboard. Remembered for a moment, because a thousand
  * schedules may be due together.
  */
-import type { ObjectMeta } from '../../core/protocol/custom-resources.ts';
+import type { KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
 import { isOfDashboard } from '../../core/protocol/scan-schedules.ts';
 import type { Organisation } from '../../core/organisation.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
 import type { DashboardScheduleRef, DashboardSchedules } from '../../stores/schedules/dashboard-schedules.ts';
-import { fromKey, toKey } from '../runtime/cache.ts';
+import { fromKey, keyOf, toKey } from '../runtime/cache.ts';
 import type { NamespaceOwner } from './policy/facts.ts';
 
 /** What has an owner: a namespace, or `namespace/name` of a schedule. */
@@ -111,4 +111,16 @@ export function createNamespaceOwners(
       return changed;
     },
   };
+}
+
+/** Enqueues the resources whose organisation has changed. @param ownedKey what is charged for a resource */
+export async function enqueueChanged<T extends KubernetesObject>(
+  owners: NamespaceOwners,
+  resources: readonly T[],
+  ownedKey: (metadata: ObjectMeta) => OwnedKey,
+  enqueue: (key: string) => void,
+): Promise<void> {
+  if (resources.length === 0) return;
+  const changed = new Set(await owners.refresh(resources.map(({ metadata }) => ownedKey(metadata))));
+  for (const resource of resources) if (changed.has(ownedKey(resource.metadata))) enqueue(keyOf(resource));
 }

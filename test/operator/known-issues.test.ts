@@ -6,7 +6,7 @@ import { NAMES_LISTED_MAX, type DeclaredKnownIssue, type KnownIssuesResource } f
 import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import { KNOWN_ISSUES } from '../../operator/known-issues/controller.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
-import { EVENTS } from '../../operator/scan/kube-types.ts';
+import { EVENTS } from '../../operator/runtime/events.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';

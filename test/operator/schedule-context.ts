@@ -4,7 +4,8 @@ import { API_VERSION, type AccessibilityScan, type Condition } from '../../core/
 import { RUN_ANNOTATION, SCHEDULE_LABEL, type ScanSchedule, type ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
-import { EVENTS, SCANS, SCHEDULES } from '../../operator/scan/kube-types.ts';
+import { SCANS, SCHEDULES } from '../../operator/scan/kube-types.ts';
+import { EVENTS } from '../../operator/runtime/events.ts';
 import { until } from '../runtime/cluster.ts';
 import { NOWHERE, TARGET, type OperatorContext } from './context.ts';
 import { getIfThere, type Scan } from './simulated-scan.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { jobNameOf, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
-import { EVENTS } from '../../operator/scan/kube-types.ts';
+import { EVENTS } from '../../operator/runtime/events.ts';
 import type { KubernetesConnection, WatchEvent } from '../../platform/kubernetes/kubernetes.ts';
 import { useContext, reasonOf, until } from './context.ts';
 

@@ -10,7 +10,8 @@ import {
   type ObjectOf,
   type Wire,
 } from '../../../platform/kubernetes/kubernetes.ts';
-import { essentialJob, essentialPod, EVENTS, isOwnedBy, type Job, JOBS, type Pod, PODS, SECRETS } from '../kube-types.ts';
+import { essentialJob, essentialPod, isOwnedBy, type Job, JOBS, type Pod, PODS, SECRETS } from '../kube-types.ts';
+import { EVENTS } from '../../runtime/events.ts';
 import { timestamp } from '../../../platform/clock.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
 import type { Manager } from '../../runtime/manager.ts';

@@ -1,7 +1,6 @@
 /** Builds the Job that runs a scan. Its name is derived from the scan's ID. Pure. */
 import type { V1Container, V1Job, V1PodSpec } from '@kubernetes/client-node';
 import {
-  API_VERSION,
   ORGANISATION_LABEL,
   SCAN_ID_ANNOTATION,
   SCAN_ID_LABEL,
@@ -14,7 +13,7 @@ import type { Metadata } from '../../../core/scan/metadata.ts';
 import type { ObjectOf, Wire } from '../../../platform/kubernetes/kubernetes.ts';
 import type { OutboundProxy } from '../../../platform/outbound-proxy.ts';
 import type { Credential } from '../../../platform/setting-files.ts';
-import { CONTAINER, IMAGE_ANNOTATION } from '../kube-types.ts';
+import { CONTAINER, IMAGE_ANNOTATION, ownerReference } from '../kube-types.ts';
 import { JOB_MARGIN_SECONDS, STOP_SECONDS } from '../policy/facts.ts';
 import { mergePodTemplate, type ScannerPodTemplate } from './pod-template.ts';
 
@@ -28,17 +27,14 @@ export interface ScannerSettings {
   pod: ScannerPodTemplate;
   /** A seccomp profile in the kubelet's profile folder that lets Chromium create its sandbox. Default: RuntimeDefault. */
   seccompProfile?: string;
-  /** The number of retries after crashes. */
   retries: number;
 }
 
-/** The installation's settings in the pod input. */
 export interface PodSettings {
   allowTargets: readonly string[];
   denyTargets: readonly string[];
   workers: number;
   pageBudgetMs: number;
-  /** The largest export that is accepted, in bytes. */
   exportMaxBytes: number;
   /** The service's address, for the scanner's user agent. */
   contactUrl?: string;
@@ -48,7 +44,6 @@ export interface PodSettings {
   privateCa?: Credential;
   /** Authorities that pods trust for scanned sites. Default: only public ones. */
   siteCa?: Credential;
-  /** The proxy of pods. Default: none. */
   proxy?: OutboundProxy;
 }
 
@@ -70,16 +65,7 @@ function jobMeta({ scan, scanId, organisation }: Launch, image: string): ObjectM
     namespace: scan.metadata.namespace,
     labels: childLabels(scanId, organisation),
     annotations: { [SCAN_ID_ANNOTATION]: scanId, [IMAGE_ANNOTATION]: image },
-    ownerReferences: [
-      {
-        apiVersion: API_VERSION,
-        kind: 'AccessibilityScan',
-        name: scan.metadata.name,
-        uid: scan.metadata.uid!,
-        controller: true,
-        blockOwnerDeletion: true,
-      },
-    ],
+    ownerReferences: [ownerReference(scan)],
   };
 }
 

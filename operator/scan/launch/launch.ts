@@ -7,7 +7,6 @@ import { reportKeys } from '../../../report/schema/objects.ts';
 import { cancelMarkKey, incomingKeys, type Reports } from '../../../stores/reports.ts';
 import type { Job } from '../kube-types.ts';
 import * as reasons from '../policy/condition-reasons.ts';
-import type { EndReason } from '../policy/condition-reasons.ts';
 import { uploadSlots } from '../policy/pods.ts';
 import { reservedPages, secondsToRun, UPLOAD_GRACE_SECONDS } from '../policy/facts.ts';
 import { traceLaunch } from '../traces.ts';
@@ -19,7 +18,7 @@ import { CURBCUT_VERSION } from '../../../platform/version.ts';
 import type { OperatorContext } from '../../context.ts';
 import { ChildRefused, type InputSecret } from './children.ts';
 import { buildJob, childLabels, type Launch, type PodSettings } from './job.ts';
-export type Launched = { ok: true; job: Job } | { ok: false; end: EndReason };
+export type Launched = { ok: true; job: Job } | { ok: false; end: reasons.EndReason };
 
 /** @throws if a retry may succeed */
 export async function launch(
@@ -44,8 +43,8 @@ export async function launch(
 }
 
 /**
- * Creates the Job first, so that it owns the Secret. It is suspended, so that no pod mounts a Secret of this name which someone
- * else created in between: the operator resumes the Job only after its own Secret was accepted.
+ * Creates the Job first, so that it owns the Secret. It is suspended until the operator's own Secret was accepted, so that no pod
+ * mounts a Secret of this name which someone else created in between.
  */
 async function createChildren(context: OperatorContext, launch: Launch, now: Date, signal: AbortSignal): Promise<Job> {
   const { children, settings } = context;
@@ -83,12 +82,8 @@ function deadlines(end: number, linkSeconds: number, now: Date): { deadline: Dat
   return { deadline: new Date(Math.min(end - grace, Math.max(upload - grace, half))), uploadDeadline: new Date(upload) };
 }
 
-interface Grants {
-  uploads: PodInput['uploads'];
-  cancelMark: string;
-  /** With a link to its report. */
-  baseline?: PodInput['baseline'];
-  knownIssues?: PodInput['knownIssues'];
+/** What the pod may do for this one scan, until its deadline. */
+type Grants = Pick<PodInput, 'uploads' | 'cancelMark' | 'baseline' | 'knownIssues'> & {
   messages: PodInput['messages'] | null;
   /** The parent of the pod's spans, if the scan is traced. */
   traceparent?: string;
@@ -96,7 +91,7 @@ interface Grants {
   deadline: Date;
   /** The time by which the pod must have stored its results. */
   uploadDeadline: Date;
-}
+};
 
 /** Issues the grants. The deadline counts from the creation of the Job. */
 async function grantsOf(context: OperatorContext, { scan, scanId, organisation, seconds }: Launch, job: Job, now: Date): Promise<Grants> {

@@ -22,16 +22,15 @@ import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import type { OperatorContext } from '../../context.ts';
 import * as reasons from '../policy/condition-reasons.ts';
-import type { EndReason } from '../policy/condition-reasons.ts';
 import { judgePodTemplate } from './pod-template.ts';
 import { siteOf } from '../../../core/scan/site.ts';
 import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import type { NamedBaseline } from '../../../report/diff/baseline.ts';
 /** The row with the reserved pages, or the reason why the scan ends. */
-export type Reserved = { ok: true; row: ScanRow } | { ok: false; end: EndReason };
+export type Reserved = { ok: true; row: ScanRow } | { ok: false; end: reasons.EndReason };
 
 /** The row, or the reason why the scan ends. `unresolved`: no name server answered, which ends the scan only if it lasts. */
-export type Vetted = Reserved | { ok: false; unresolved: EndReason };
+export type Vetted = Reserved | { ok: false; unresolved: reasons.EndReason };
 
 /** MongoDB received a reservation after its deadline. A repeated one may come in time. */
 export class ReservationLate extends Error {

@@ -8,7 +8,6 @@ import { NOT_CHARGED, type CancelReason, type FailureReason } from '../../../cor
 /** The maximum length of a status message, in characters, to stay far below the size limit of Kubernetes objects. */
 const MESSAGE_MAX = 1000;
 
-/** The end of a scan without a result. */
 export interface EndReason {
   phase: 'failed' | 'canceled';
   /** The `Succeeded` condition's reason. */
@@ -18,7 +17,6 @@ export interface EndReason {
   pages?: PageProgress;
 }
 
-/** Why a scan waits for its admission. */
 export interface WaitReason {
   /** The `Admitted` condition's reason. */
   reason: string;

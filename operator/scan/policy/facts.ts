@@ -75,9 +75,7 @@ export type Action =
   | { do: 'claim' }
   /** Run the preflight checks and queue the scan. End it if no name server has answered for `resolveMs`. */
   | { do: 'vet'; resolveMs: number }
-  /** Reserve the credits of an admitted manifest. */
   | { do: 'reserve' }
-  /** Decide which scan this one is compared with. */
   | { do: 'chooseBaseline' }
   | { do: 'launch' }
   /** Give the scan's place back, because its credits cannot be reserved or its Job cannot be created. */
@@ -151,7 +149,6 @@ export type ResultTask =
 /** A result that a pod has stored, with the upload slot that holds the objects. */
 export type FoundResult = Required<AnnouncedResult>;
 
-/** The outcome of a search for results. */
 export interface Search {
   at: Date;
   /** The results that pods have stored, latest attempt last. */
@@ -180,7 +177,6 @@ export function newReconcileState(): ReconcileState {
   };
 }
 
-/** The settings for the run time. */
 export interface RunTime {
   /** Time from the creation of the Job to the running pod, in seconds. */
   pendingDeadlineSeconds: number;

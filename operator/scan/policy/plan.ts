@@ -2,14 +2,13 @@
  * Decides what to do about a scan: a pure function from facts to a list of actions. It checks in a fixed
  * order (that of Tekton): deleted, done, canceled, timed out, failed permanently, stored, pending too long, running.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { type AccessibilityScan, SETTLE_FINALIZER } from '../../../core/protocol/custom-resources.ts';
-import type { PageProgress } from '../../../core/scan/counts.ts';
 import { waitedMs } from '../../queue/waiting.ts';
 import { dueIn, timestamp } from '../../../platform/clock.ts';
 import { admittedAt, isPending, isPodTerminal, type Job, jobEnd, type Pod } from '../kube-types.ts';
 import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, identityOf, type PodProblem } from './pods.ts';
 import * as reasons from './condition-reasons.ts';
-import { launchFailed } from './condition-reasons.ts';
 import {
   act,
   type Action,
@@ -193,7 +192,7 @@ function running(facts: Facts, timeouts: Timeouts): Plan {
     else actions.push({ do: 'observe', status: change.patch });
   }
   const { mirrored } = state;
-  if (mirrored === null || mirrored.phase !== seen.phase || !samePages(mirrored.pages, seen.pages)) {
+  if (!isDeepStrictEqual(mirrored, { phase: seen.phase, pages: seen.pages })) {
     const left = mirrored?.phase !== seen.phase ? 0 : dueIn(state.mirroredAt, timeouts.mirrorEveryMs, now);
     if (left > 0) wakes.push(left);
     else actions.push({ do: 'mirror', phase: seen.phase, pages: seen.pages });
@@ -217,10 +216,6 @@ function lostIn(pod: Pod, now: Date, timeouts: Timeouts): number | null {
   return Date.parse(pod.metadata.deletionTimestamp) + timeouts.lostPodMs - now.getTime();
 }
 
-function samePages(a: PageProgress, b: PageProgress): boolean {
-  return a.scanned === b.scanned && a.failed === b.failed && a.total === b.total;
-}
-
 function soonest(waits: readonly number[]): number | null {
   const finite = waits.filter((wait) => Number.isFinite(wait));
   return finite.length === 0 ? null : Math.max(0, Math.min(...finite));
@@ -231,15 +226,15 @@ const FAILURES_MAX = 5;
 
 /**
  * Reserves the credits of an admitted manifest, chooses the baseline and then creates the Job. After too many failures or too much
- * time it gives the place back, as when an admission webhook of one namespace fails: the scan waits in its queue with back-off, as
- * Kueue's requeued workloads do.
+ * time it gives the place back, as when an admission webhook of one namespace fails. The scan then waits in its queue with back-off,
+ * as Kueue's requeued workloads do.
  */
 function launchOrRequeue({ scan, state: { launchFailure: failure }, now }: Facts, admitted: Date, timeouts: Timeouts): Plan {
   // A second Job is created long after the admission.
   const isLate = scan.status?.replacedJob === undefined && now.getTime() - admitted.getTime() >= timeouts.launchMs;
   const isOver = failure !== null && (failure.count >= FAILURES_MAX || isLate);
   if (!isOver) return act({ do: nextStep(scan) });
-  const why = launchFailed(failure.message);
+  const why = reasons.launchFailed(failure.message);
   return act({ do: 'requeue', why, status: { ...waitingStatus(scan, why, now), requeueState: nextTry(scan, timeouts, now) } });
 }
 

@@ -120,10 +120,7 @@ export function diagnosePendingPod(pod: Pod, scan: AccessibilityScan, warning: s
   };
 }
 
-/**
- * Returns why the pod does not exist.
- * @param startFailure the message of the Job controller's last FailedCreate Event, if any
- */
+/** Returns why the pod does not exist. @param startFailure the message of the Job controller's last FailedCreate Event, if any */
 export function diagnoseMissingPod(startFailure: string | null): PodProblem {
   if (startFailure === null) return { reason: 'PodNotCreated', message: 'the Job controller created no pod.' };
   if (/exceeded quota/i.test(startFailure)) return { reason: 'QuotaExceeded', message: `quota exceeded (${sentence(startFailure)})` };

@@ -5,7 +5,6 @@ import { type FinalMessage, terminationMessage } from '../results/pod-message-lo
 import { conditionOf } from '../../runtime/conditions.ts';
 import { CURBCUT_VERSION } from '../../../platform/version.ts';
 import * as reasons from './condition-reasons.ts';
-import type { EndReason } from './condition-reasons.ts';
 import { act, type Action, type AnnouncedResult, end, type Facts, type Plan, type Search, type Timeouts } from './facts.ts';
 import { identityOf } from './pods.ts';
 import { attemptsSoFar, pagesOf } from './progress.ts';
@@ -25,8 +24,8 @@ function finalMessages({ podMessages, pods, scanId }: Facts): FinalMessage[] {
 }
 
 /**
- * The results of the scan's pods, the most credible last: a pod has links for all slots, so found results of an attempt that
- * is known to have had a pod are verified before those of other attempts, and announced results before both.
+ * The results of the scan's pods, the most credible last, because a pod has links for all slots. Announced results are the most
+ * credible, then found results of an attempt that is known to have had a pod, then those of other attempts.
  */
 export function announcedResults(facts: Facts): AnnouncedResult[] {
   const { attempts } = attemptsSoFar(facts.scan.status, facts.pods);
@@ -90,7 +89,7 @@ export function isRefused({ state }: Facts, stored: AnnouncedResult['stored']): 
 }
 
 /** Ends the scan, but first searches for results that no message announced: messages and pods may be gone before they are seen. */
-export function endAfterSearch(facts: Facts, why: EndReason): Plan {
+export function endAfterSearch(facts: Facts, why: reasons.EndReason): Plan {
   return search(facts) ?? end(why);
 }
 

@@ -38,13 +38,13 @@ const ADMITTED_UPDATES: readonly ConditionUpdate[] = [
   ...liveUpdates({ reason: 'Launching', message: 'Creating the Job.' }),
 ];
 
-export interface VettedFacts {
-  organisation: string;
-  pages: { requested: number; reserved: number };
-}
-
 /** The status after the credits are reserved. @param admitted whether a place was free at once */
-export function vettedStatus(scan: AccessibilityScan, { organisation, pages }: VettedFacts, admitted: boolean, now: Date): StatusPatch {
+export function vettedStatus(
+  scan: AccessibilityScan,
+  { organisation, pages }: { organisation: string; pages: { requested: number; reserved: number } },
+  admitted: boolean,
+  now: Date,
+): StatusPatch {
   const passed: ConditionUpdate[] = hasThresholds(scan.spec.thresholds ?? {})
     ? [{ type: 'Passed', status: 'Unknown', reason: 'Pending', message: 'The scan has not ended.' }]
     : [];

@@ -4,7 +4,6 @@
  * one worker at most. When a task has ended, its outcome is in the scan's state and the scan is enqueued again.
  */
 import { type AccessibilityScan, scanIdOf } from '../../../core/protocol/custom-resources.ts';
-import type { Metadata } from '../../../core/scan/metadata.ts';
 import { hasReport } from '../../../report/diff/baseline.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
 import { LARGE_EXPORT_BYTES } from '../../../report/schema/export-size.ts';
@@ -132,7 +131,16 @@ async function verify(
       throw new RowUnread('the row of the scan could not be read', { cause });
     },
   );
-  const expected = expectationOf(scan, scanId, { announced: stored.pages, metadata: row?.metadata, ...(knownIssues && { knownIssues }) });
+  const expected: Expectation = {
+    scanId,
+    options: withDefaults(scan.spec),
+    metadata: row?.metadata,
+    reserved: reservedPages(scan),
+    canceled: scan.spec.cancel === true,
+    announced: { scanned: stored.pages.scanned, failed: stored.pages.failed },
+    baseline: scan.status?.baseline,
+    knownIssues,
+  };
   const ingested = await traced(tracer, 'ingest', scan, scanId, () => ingestResults(context, { stored, slot, expected, isWanted }, signal));
   if (!ingested.ok) return void state.refused.set(stored.attempt, ingested.reason);
   // A known issue that a partial report lacks may be on the other pages.
@@ -153,24 +161,6 @@ async function recordMatches(
   await stores.knownIssues.recordMatches(organisation, siteOf(options.url), matches).catch((cause: unknown) => {
     throw new RowUnread('the matches of known issues could not be stored', { cause });
   });
-}
-
-function expectationOf(
-  scan: AccessibilityScan,
-  scanId: string,
-  { announced, metadata, knownIssues }: Pick<Expectation, 'announced' | 'knownIssues'> & { metadata: Metadata | undefined },
-): Expectation {
-  const baseline = scan.status?.baseline;
-  return {
-    scanId,
-    options: withDefaults(scan.spec),
-    metadata,
-    reserved: reservedPages(scan),
-    canceled: scan.spec.cancel === true,
-    announced: { scanned: announced.scanned, failed: announced.failed },
-    ...(baseline && { baseline }),
-    ...(knownIssues && { knownIssues }),
-  };
 }
 
 /**

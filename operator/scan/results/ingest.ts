@@ -35,7 +35,6 @@ const objectOf = ({ bytes, sha256 }: PodStored['pdf']): PodStored['pdf'] => ({ b
 
 export interface IngestTask {
   stored: PodStored;
-  /** The upload slot that the pod was given. */
   slot: PodIdentity;
   expected: Expectation;
   /** Asked before the results are published. */

@@ -1,6 +1,4 @@
-/**
- * Verifies a pod's export. The pod has opened hostile pages, so the operator recomputes everything that it can. Pure.
- */
+/** Verifies a pod's export. The pod has opened hostile pages, so the operator recomputes everything that it can. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { Compile } from 'typebox/compile';
 import { type ChosenBaseline, type NamedBaseline, readBaseline, type ReadReport } from '../../../report/diff/baseline.ts';
@@ -30,7 +28,6 @@ export interface ResultObjects {
   baseline?: ReadReport | null;
 }
 
-/** The expected content of an export. */
 export interface Expectation {
   scanId: string;
   options: ScanOptions;
@@ -190,7 +187,6 @@ export interface Verified {
 /** What a thread hands over instead of copying it: up to 19 MiB. */
 export const handedOver = ({ view }: Verified): ArrayBuffer[] => (view === null ? [] : [view.json.buffer, view.findings.buffer]);
 
-/** Verifies an export in the calling thread. Pure. */
 export function verified(objects: ResultObjects, expected: Expectation): Verified {
   let visits: PageVisit[] = [];
   let view: Verified['view'] = null;

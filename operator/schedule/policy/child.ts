@@ -7,7 +7,6 @@ import {
   metadataOf,
   SETTLE_FINALIZER,
   type AccessibilityScan,
-  type ObjectMeta,
 } from '../../../core/protocol/custom-resources.ts';
 import {
   DASHBOARD_MANAGER,
@@ -18,6 +17,7 @@ import {
   type ScanSchedule,
 } from '../../../core/protocol/scan-schedules.ts';
 import { timestamp } from '../../../platform/clock.ts';
+import { ownerReference } from '../../scan/kube-types.ts';
 import { hasEnded } from '../../scan/policy/status.ts';
 import type { Run } from './facts.ts';
 
@@ -74,10 +74,6 @@ export function childOf(schedule: ScanSchedule, run: Run): AccessibilityScan {
     },
     spec: template.spec,
   };
-}
-
-function ownerReference({ apiVersion, kind, metadata }: ScanSchedule): NonNullable<ObjectMeta['ownerReferences']>[number] {
-  return { apiVersion, kind, name: metadata.name, uid: metadata.uid!, controller: true, blockOwnerDeletion: true };
 }
 
 /** Returns whether the scan has not ended. A scan that is being deleted is active until its end is settled. */

@@ -24,7 +24,6 @@ export interface ComparisonState {
   at: Date | null;
 }
 
-/** Why the API server did not create a scan. */
 export interface Refusal {
   name: string;
   reason: 'NameTaken' | 'CreateRefused';
@@ -60,7 +59,6 @@ export const newScheduleState = (): ScheduleState => ({
 export interface ScheduleFacts {
   schedule: ScanSchedule;
   parsed: ParsedSchedule;
-  /** The delay of each start, in milliseconds. */
   jitterMs: number;
   /** The scans that the schedule owns, including those that the cache does not hold yet. */
   children: readonly AccessibilityScan[];
@@ -84,7 +82,6 @@ export interface Note {
   type: 'Normal' | 'Warning';
   reason: string;
   message: string;
-  /** What the metrics count. */
   skipped?: { reason: SkipReason; count: number };
   failed?: { repeated: boolean };
 }
@@ -98,7 +95,6 @@ export type ScheduleAction =
   | { do: 'cancel'; scan: AccessibilityScan }
   /** Start to compare a completed scan with the one before it. */
   | { do: 'compare'; completed: CompletedScan; previous: CompletedScan }
-  /** Delete a scan beyond the history limits. */
   | { do: 'remove'; scan: AccessibilityScan }
   | {
       do: 'writeStatus';

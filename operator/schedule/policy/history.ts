@@ -130,14 +130,14 @@ export function failuresOf(facts: ScheduleFacts): Failures {
     .filter((scan) => before === undefined || byCompletion(scan, before) > 0)
     .toSorted(byCompletion);
   const recorded = before !== undefined && counts(before) ? consecutiveFailures : 0;
-  const fresh = unrecorded.filter(counts);
-  const consecutive = recorded + fresh.length;
+  const added = unrecorded.filter(counts);
+  const consecutive = recorded + added.length;
   const last = unrecorded.at(-1) ?? before;
   return {
     status: { ...(last && { lastFailed: last, consecutiveFailures: consecutive }) },
     condition: conditionOf(consecutive, last),
     repeated: consecutive >= STALLED_AFTER,
-    notes: fresh.map((scan, at) => noteOf(scan, recorded + at + 1)),
+    notes: added.map((scan, at) => noteOf(scan, recorded + at + 1)),
   };
 }
 

@@ -27,9 +27,9 @@ const EXAMPLES_MAX = 2;
 const MESSAGE_MAX = 1000;
 
 /**
- * A schedule has regressed if its last scan missed its thresholds and an earlier one met them, until one meets them again;
- * or if the last scan has new violations: on pages that the one before it tested too, or of root causes that it does not have
- * anywhere. A new page with the same faults as the others is no regression, and neither are known issues.
+ * A schedule has regressed if its last scan missed its thresholds and an earlier one met them, until one meets them again. It has
+ * also regressed if the last scan has new violations on pages that the one before it tested too, or of new root causes. A new page
+ * with the same faults as the others is no regression, and neither are known issues.
  * @param before the current condition
  */
 export function judgeRegression(
@@ -38,8 +38,11 @@ export function judgeRegression(
   outcome: ComparisonOutcome | null,
   before: Condition | undefined,
 ): Judgement {
-  if (previous === undefined) return firstScan(completed);
-  const comparison = outcome?.ok ? comparisonOf(completed, previous, outcome) : null;
+  if (previous === undefined) {
+    const condition = changed('False', 'FirstScan', `${completed.name} is the first completed scan of this schedule.`);
+    return { comparison: null, condition, note: null };
+  }
+  const comparison = outcome?.ok ? { scan: completed.name, previous: previous.name, ...numbersOf(outcome) } : null;
   const failsSince = previous.passed === false && before?.status === 'True' && before.reason === 'NoLongerPasses';
   const noLongerPasses = completed.passed === false && (previous.passed === true || failsSince);
   const condition = noLongerPasses
@@ -54,18 +57,6 @@ const changed = (status: Condition['status'], reason: string, message: string): 
   reason,
   message: cutMessage(message, MESSAGE_MAX),
 });
-
-function firstScan({ name }: CompletedScan): Judgement {
-  return {
-    comparison: null,
-    condition: changed('False', 'FirstScan', `${name} is the first completed scan of this schedule.`),
-    note: null,
-  };
-}
-
-function comparisonOf(completed: CompletedScan, previous: CompletedScan, compared: ComparedReports): ScanComparison {
-  return { scan: completed.name, previous: previous.name, ...numbersOf(compared) };
-}
 
 export function numbersOf({
   new: added,

@@ -82,15 +82,15 @@ function decideDue(facts: ScheduleFacts, cron: CronTimes, starts: Starts): void 
   if (nextAt !== null) starts.wakes.push(nextAt.getTime() - now.getTime());
   // Those that no Event has reported yet.
   const unreported = since(later(after, starts.lastMissedTime));
-  if (due === null) return reportLate(unreported, starts, schedule);
+  if (due === null) return reportMissed(unreported, starts, 'too_late', schedule);
 
   const run: Run = { trigger: 'time', scheduledAt: due };
   if (exists(facts, run)) {
     starts.lastScheduleTime = due;
-    reportSuperseded(unreported, starts);
+    reportMissed(unreported, starts, 'superseded', schedule);
   } else if (isForbidden(facts, starts)) {
     if (unreported.due === null) return;
-    reportSuperseded(unreported, starts);
+    reportMissed(unreported, starts, 'superseded', schedule);
     starts.lastMissedTime = due;
     starts.notes.push(stillRunning(starts, due));
   } else start(facts, starts, run, new Date(due.getTime() + jitterMs));
@@ -124,23 +124,19 @@ function start({ schedule, state, now }: ScheduleFacts, starts: Starts, run: Run
 
 const isUncanceled = ({ spec, metadata }: AccessibilityScan): boolean => spec.cancel !== true && metadata.deletionTimestamp === undefined;
 
-function reportMissed({ missed, lastMissedAt }: DueRunResult, starts: Starts, reason: 'superseded' | 'too_late', why: string): void {
+function reportMissed(
+  { missed, lastMissedAt }: DueRunResult,
+  starts: Starts,
+  reason: 'superseded' | 'too_late',
+  { spec }: ScanSchedule,
+): void {
   if (missed === 0 || lastMissedAt === null) return;
   starts.lastMissedTime = lastMissedAt;
+  const late = `: no scan could be started within the startingDeadlineSeconds of ${spec.startingDeadlineSeconds} s.`;
+  const why = reason === 'superseded' ? '. Only the latest one is caught up.' : late;
   const message = `${times(missed)} missed, the last one ${timestamp(lastMissedAt)}${why}`;
   starts.notes.push({ type: 'Warning', reason: 'MissSchedule', message, skipped: { reason, count: missed } });
 }
-
-const reportSuperseded = (due: DueRunResult, starts: Starts): void =>
-  reportMissed(due, starts, 'superseded', '. Only the latest one is caught up.');
-
-const reportLate = (due: DueRunResult, starts: Starts, { spec }: ScanSchedule): void =>
-  reportMissed(
-    due,
-    starts,
-    'too_late',
-    `: no scan could be started within the startingDeadlineSeconds of ${spec.startingDeadlineSeconds} s.`,
-  );
 
 function stillRunning({ active }: Starts, scheduledAt: Date): Note {
   const others = active.length > 1 ? ` and ${active.length - 1} more` : '';
