@@ -1,7 +1,6 @@
 /** The fonts of the report: those of its own text, and those of the scripts that pages may quote. Embeds and measures them. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Metrics } from './typography.ts';
 
 export type TextFace = 'regular' | 'semibold' | 'bold' | 'mono';
 export type Face = TextFace | (typeof FALLBACKS)[number]['face'];
@@ -77,6 +76,12 @@ export function readFont(face: Face): Uint8Array {
 }
 
 /** Embeds the fonts of the report into a PDF and measures text in them. */
+/** Which characters each font has, and the width of a text in it. */
+export interface Metrics {
+  has(face: Face, codePoint: number): boolean;
+  width(face: Face, size: number, text: string): number;
+}
+
 /** What this program uses of pdfkit's fonts. */
 interface EmbeddedFont {
   widthOfString(text: string, size: number): number;

@@ -1,7 +1,7 @@
 /** A tagged PDF: everything that is drawn belongs to an element of the structure tree or is an artifact. */
 import PDFDocument from 'pdfkit';
-import { embedFonts, unkerned } from './fonts.ts';
-import { createLineBreaker, drawnText, isMissing, type Line, type Metrics, type Style, visualOrder } from './typography.ts';
+import { embedFonts, type Metrics, unkerned } from './fonts.ts';
+import { createLineBreaker, drawnText, isMissing, type Line, type Style, visualOrder } from './typography.ts';
 
 export type Element = PDFKit.PDFStructureElement;
 

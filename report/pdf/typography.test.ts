@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createLineBreaker, linesOf, spansOf, type Metrics, type Style } from './typography.ts';
+import type { Metrics } from './fonts.ts';
+import { createLineBreaker, linesOf, spansOf, type Style } from './typography.ts';
 
 /** Fonts with square characters. The text font has ASCII, the monospaced one also Greek. */
 const metrics: Metrics = {

@@ -1,7 +1,7 @@
 /** Text layout of the report: which font shows which characters, their direction, and line breaks. */
 import { createRequire } from 'node:module';
 import type bidiFactory from 'bidi-js';
-import { type Face, FALLBACKS } from './fonts.ts';
+import { type Face, FALLBACKS, type Metrics } from './fonts.ts';
 
 /** The style of a text. Sizes are in points. */
 export interface Style {
@@ -42,12 +42,6 @@ const SPACES = /[\s\u2028\u2029]+/gu;
 const UNPRINTABLE = /[\p{Cc}\p{Co}\p{Cn}\p{Cs}]/u;
 const PLAIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u017e]*$/;
 const GRAPHEMES = new Intl.Segmenter('und', { granularity: 'grapheme' });
-
-/** Which characters each font has, and the width of a text in it. */
-export interface Metrics {
-  has(face: Face, codePoint: number): boolean;
-  width(face: Face, size: number, text: string): number;
-}
 
 /** Whether a span shows □ for characters that no font has. */
 export const isMissing = (span: Span): boolean => span.actual !== null && span.text.startsWith(MISSING);
