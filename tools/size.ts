@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4282, tests: 1708 },
-  report: { production: 11987, tests: 1538 },
+  report: { production: 11601, tests: 1525 },
   platform: { production: 2716, tests: 1732 },
   stores: { production: 8797, tests: 646 },
   api: { production: 24259, tests: 2917 },
@@ -31,7 +31,7 @@ const MOST = {
   'production files': 666,
   'production files below 25 lines': 30,
   'production lines over 150 characters': 327,
-  'comments with a sentence over 30 words': 80,
+  'comments with a sentence over 30 words': 15,
   'files deeper than two folders below their package': 0,
 };
 const SHORT_FILE = 25;
