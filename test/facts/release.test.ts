@@ -47,7 +47,7 @@ describe('the version', () => {
       for (const path of tracked().filter((name) => /\.(ya?ml|json|md)$|Jenkinsfile$/.test(name)))
         cpSync(join(ROOT, path), join(copy, path), { recursive: true });
       const changelog = readFileSync(join(copy, 'CHANGELOG.md'), 'utf8');
-      const changed = changelog.replace('## [Unreleased]\n', '## [Unreleased]\n\n### Fixed\n\n- A fault.\n');
+      const changed = changelog.replace(/(?<=^## \[Unreleased\]\n)[^]*?(?=^## \[)/m, '\n### Fixed\n\n- A fault.\n\n');
       writeFileSync(join(copy, 'CHANGELOG.md'), changed);
 
       setVersion(copy, '9.8.7-rc.1', '2030-01-02', false);
