@@ -8,7 +8,16 @@ import { EXAMPLES } from '../http/examples.ts';
 import { alreadyCreated } from '../http/plugins/idempotency.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
 import { answer, CHANGES, emptyAnswer, keyOrSession, LIMITED, reference, refusals, WITH_BODY, WITH_SESSION } from '../http/responses.ts';
-import { createWebhookManagement, type IssuedWebhook } from './management.ts';
+import {
+  changeWebhook,
+  createWebhook,
+  findWebhook,
+  removeWebhook,
+  replayDelivery,
+  rotateSecret,
+  testWebhook,
+  type IssuedWebhook,
+} from './management.ts';
 import {
   DeliveryBody,
   IssuedWebhookBody,
@@ -133,8 +142,6 @@ const REPLAY = {
 const issued = ({ webhook, secret }: IssuedWebhook) => ({ ...toWebhookBody(webhook), secret });
 
 export const webhookRoutes: FastifyPluginAsyncTypebox = async (scope) => {
-  const management = createWebhookManagement(scope);
-
   scope.get('/v1/webhooks', { config: CONFIG, schema: LIST }, async (request) => ({
     data: (await storesOf(request).webhooks.list()).map(toWebhookBody),
   }));
@@ -142,40 +149,40 @@ export const webhookRoutes: FastifyPluginAsyncTypebox = async (scope) => {
   scope.post('/v1/webhooks', { config: SECRET, schema: CREATE }, async (request, reply) => {
     const { credits_below: creditsBelow, ...fields } = request.body;
     const id = request.idempotent?.resourceId;
-    const created = await management.create(request, { ...fields, creditsBelow, id });
+    const created = await createWebhook(request, { ...fields, creditsBelow, id });
     if (created === null) throw alreadyCreated(id!);
     return reply.code(201).header('Location', `/v1/webhooks/${created.webhook.id}`).send(issued(created));
   });
 
   scope.get('/v1/webhooks/:webhook_id', { config: CONFIG, schema: GET }, async (request) =>
-    toWebhookBody(await management.find(request, request.params.webhook_id)),
+    toWebhookBody(await findWebhook(request, request.params.webhook_id)),
   );
 
   scope.patch('/v1/webhooks/:webhook_id', { config: CONFIG, schema: CHANGE }, async (request) => {
     const { credits_below: creditsBelow, ...fields } = request.body;
     const change = { ...fields, ...(creditsBelow !== undefined && { creditsBelow }) };
-    return toWebhookBody(await management.change(request, request.params.webhook_id, change));
+    return toWebhookBody(await changeWebhook(request, request.params.webhook_id, change));
   });
 
   scope.delete('/v1/webhooks/:webhook_id', { config: CONFIG, schema: DELETE }, async (request, reply) => {
-    await management.remove(request, request.params.webhook_id);
+    await removeWebhook(request, request.params.webhook_id);
     return reply.code(204).send();
   });
 
   scope.post('/v1/webhooks/:webhook_id/rotate-secret', { config: SECRET, schema: ROTATE }, async (request) => {
     const { webhook_id: id } = request.params;
-    const rotated = await management.rotate(request, id, request.idempotent?.resourceId);
+    const rotated = await rotateSecret(request, id, request.idempotent?.resourceId);
     if (rotated === null) throw alreadyCreated(id.toLowerCase());
     return issued(rotated);
   });
 
   scope.post('/v1/webhooks/:webhook_id/test', { config: CONFIG, schema: TEST }, async (request, reply) =>
-    reply.code(202).send(toDeliveryBody(await management.test(request, request.params.webhook_id))),
+    reply.code(202).send(toDeliveryBody(await testWebhook(request, request.params.webhook_id))),
   );
 
   scope.get('/v1/webhooks/:webhook_id/deliveries', { config: CONFIG, schema: DELIVERIES }, async (request) => {
     const { limit, cursor, status: state } = request.query;
-    const { id } = await management.find(request, request.params.webhook_id);
+    const { id } = await findWebhook(request, request.params.webhook_id);
     const found = await storesOf(request).deliveries.list(id, { state, after: decodeCursor(cursor), limit: limit + 1 });
     const { items, nextCursor } = pageOf(found, limit, (one) => ({ at: one.createdAt, id: one.id }));
     return { data: items.map(toDeliveryBody), next_cursor: nextCursor };
@@ -183,6 +190,6 @@ export const webhookRoutes: FastifyPluginAsyncTypebox = async (scope) => {
 
   scope.post('/v1/webhooks/:webhook_id/deliveries/:delivery_id/replay', { config: CONFIG, schema: REPLAY }, async (request, reply) => {
     const { webhook_id: id, delivery_id: delivery } = request.params;
-    return reply.code(202).send(toDeliveryBody(await management.replay(request, id, delivery)));
+    return reply.code(202).send(toDeliveryBody(await replayDelivery(request, id, delivery)));
   });
 };

@@ -21,7 +21,7 @@ const messageIdOf = (webhook: string, event: string): string =>
 export function createDeliveries(db: Db) {
   const outbox = outboxOf(db);
   const one = async (organisation: string, webhook: string, _id: string): Promise<DeliveryEntry | null> =>
-    (await outbox.findOne({ _id, fairnessKey: webhook, organisation })) as DeliveryEntry | null;
+    (await outbox.findOne({ _id, priority: 'webhook', fairnessKey: webhook, organisation })) as DeliveryEntry | null;
 
   return {
     /** Stores deliveries that are due now. One that is stored already, in any state, changes nothing. @returns each, in their order */
@@ -57,7 +57,7 @@ export function createDeliveries(db: Db) {
     ): Promise<Delivery[]> {
       const filter: Filter<OutboxEntry> = {
         $and: [
-          { fairnessKey: webhook, organisation },
+          { priority: 'webhook', fairnessKey: webhook, organisation },
           state === undefined ? {} : { state },
           after ? { $or: [{ createdAt: { $lt: after.at } }, { createdAt: after.at, _id: { $lt: after.id } }] } : {},
         ],

@@ -6,7 +6,15 @@ import { hostOf, WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhook
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { createWebhookManagement } from '../../webhooks/management.ts';
+import {
+  changeWebhook,
+  createWebhook,
+  findWebhook,
+  removeWebhook,
+  replayDelivery,
+  rotateSecret,
+  testWebhook,
+} from '../../webhooks/management.ts';
 import { NewWebhook } from '../../webhooks/schemas.ts';
 import { answerForm, schemaForm, type Typed } from '../schema-form.ts';
 import { actorNames } from '../names.ts';
@@ -32,7 +40,6 @@ type One = { Params: { webhook_id: string } };
 type OneDelivery = { Params: { webhook_id: string; delivery_id: string } };
 
 export const webhookPages: FastifyPluginAsync = async (scope) => {
-  const management = createWebhookManagement(scope);
   const back = (reply: FastifyReply, done: keyof typeof DONE, id?: string) =>
     reply.redirect(`${WEBHOOKS_PATH}${id === undefined ? '' : `/${id}`}?done=${done}`, 303);
 
@@ -56,7 +63,7 @@ export const webhookPages: FastifyPluginAsync = async (scope) => {
       page: (errors) => createWebhookPage({ request, typed, formId, errors }),
       async act() {
         const { credits_below: creditsBelow, ...wanted } = WEBHOOK_FORM.check(WEBHOOK_FORM.body(typed));
-        const created = await management.create(request, { ...wanted, creditsBelow, id: idOfForm(request, formId) });
+        const created = await createWebhook(request, { ...wanted, creditsBelow, id: idOfForm(request, formId) });
         if (created === null) return reply.page(webhookCreatedPage(request));
         return reply.page(secretPage(request, created.webhook, created.secret, null), { status: 201 });
       },
@@ -64,7 +71,7 @@ export const webhookPages: FastifyPluginAsync = async (scope) => {
   });
 
   scope.get<One>(ONE, PERMISSION, async (request, reply) => {
-    const webhook = await management.find(request, request.params.webhook_id);
+    const webhook = await findWebhook(request, request.params.webhook_id);
     const { cursor } = request.query as { cursor?: string };
     const found = await storesOf(request).deliveries.list(webhook.id, { after: decodeCursor(cursor), limit: PER_PAGE + 1 });
     const { items: deliveries, nextCursor } = pageOf(found, PER_PAGE, (one) => ({ at: one.createdAt, id: one.id }));
@@ -74,12 +81,12 @@ export const webhookPages: FastifyPluginAsync = async (scope) => {
   });
 
   scope.post<One>(`${ONE}/rotate`, PERMISSION, async (request, reply) => {
-    const { webhook, secret } = (await management.rotate(request, request.params.webhook_id))!;
+    const { webhook, secret } = (await rotateSecret(request, request.params.webhook_id))!;
     return reply.page(secretPage(request, webhook, secret, BOTH_SIGN));
   });
 
   scope.post<One>(`${ONE}/delete`, PERMISSION, async (request, reply) => {
-    await management.remove(request, request.params.webhook_id);
+    await removeWebhook(request, request.params.webhook_id);
     return back(reply, 'deleted');
   });
 
@@ -88,18 +95,18 @@ export const webhookPages: FastifyPluginAsync = async (scope) => {
     ['disable', false],
   ] as const)
     scope.post<One>(`${ONE}/${action}`, PERMISSION, async (request, reply) => {
-      const { id } = await management.change(request, request.params.webhook_id, { enabled });
+      const { id } = await changeWebhook(request, request.params.webhook_id, { enabled });
       return back(reply, `${action}d`, id);
     });
 
   scope.post<One>(`${ONE}/test`, PERMISSION, async (request, reply) => {
-    const { webhook } = await management.test(request, request.params.webhook_id);
+    const { webhook } = await testWebhook(request, request.params.webhook_id);
     return back(reply, 'test', webhook);
   });
 
   scope.post<OneDelivery>(`${ONE}/deliveries/:delivery_id/replay`, PERMISSION, async (request, reply) => {
     const { webhook_id: id, delivery_id: delivery } = request.params;
-    const { webhook } = await management.replay(request, id, delivery);
+    const { webhook } = await replayDelivery(request, id, delivery);
     return back(reply, 'replay', webhook);
   });
 };
