@@ -2,8 +2,7 @@
 import { DOCS_PATH, DOCS_SEARCH_PATH, docPath } from '../../core/web-paths.ts';
 import { breadcrumb, button, emptyState, link, textField } from '../web/components.ts';
 import { html, type Html } from '../web/html.ts';
-import { DOC_GROUPS } from './catalogue.ts';
-import type { DocPage, Outline, Section } from './render.ts';
+import { DOC_GROUPS, type DocPage, type Outline, type Section } from './render.ts';
 import { QUERY_MAX, RESULTS_MAX, type SearchResult } from './search.ts';
 
 const HOME = 'Documentation';

@@ -1,5 +1,6 @@
-/** Makes HTML from Markdown. Templates escape everything; HTML in the Markdown is shown as text. */
-import { posix } from 'node:path';
+/** The pages of `/docs`, and HTML from their Markdown. Templates escape everything; HTML in the Markdown is shown as text. */
+import { join, posix } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type { Code, Heading, List, Nodes, PhrasingContent, Root, RootContent, Table } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmTableFromMarkdown } from 'mdast-util-gfm-table';
@@ -7,7 +8,30 @@ import { gfmTable } from 'micromark-extension-gfm-table';
 import { code as codeBlock, externalLink, type HeadingLevel, link, linkedHeading, table } from '../web/components.ts';
 import { html, type Html, type HtmlValue, NOTHING } from '../web/html.ts';
 import { docPath } from '../../core/web-paths.ts';
-import { DOC_NAMES } from './catalogue.ts';
+
+const FOLDER = join(import.meta.dirname, '..', '..', 'docs');
+
+/**
+ * The pages in the order in which `/docs` lists them: the file names without `.md`, which are also the addresses. docs/contributing/
+ * is for people who change Curbcut; no image contains it.
+ */
+export const DOC_GROUPS = [
+  { title: 'Scans and reports', pages: ['scanning', 'signed-in-pages', 'reports', 'baseline'] },
+  { title: 'Pipelines and programs', pages: ['api', 'ci', 'cli', 'webhooks', 'reference'] },
+  { title: 'In the browser', pages: ['dashboard', 'public-scans'] },
+  { title: 'Kubernetes', pages: ['kubernetes', 'gitops'] },
+  {
+    title: 'Run an installation',
+    pages: ['install', 'production', 'chart', 'operate', 'sizing', 'security'],
+  },
+] as const;
+
+export const DOC_NAMES: readonly string[] = DOC_GROUPS.flatMap(({ pages }) => [...pages]);
+
+/** Reads the Markdown of every page. @throws Error if a file is missing: then the image is incomplete, and the API must not start */
+export async function readDocs(): Promise<ReadonlyMap<string, string>> {
+  return new Map(await Promise.all(DOC_NAMES.map(async (name) => [name, await readFile(join(FOLDER, `${name}.md`), 'utf8')] as const)));
+}
 
 /** Cells of more characters get a line of their own on narrow screens. */
 const SHORT_CELL = 24;

@@ -10,8 +10,7 @@ import { publicPage, type PublicPageOptions } from '../web/layout.ts';
 import { fixedPage, type FixedPage } from '../web/assets.ts';
 import { contentsPage, docPage, searchPage } from './pages.ts';
 import { QUERY_MAX, searchDocs } from './search.ts';
-import { readDocs } from './catalogue.ts';
-import { type DocPage, outlineOf, renderDoc } from './render.ts';
+import { type DocPage, outlineOf, readDocs, renderDoc } from './render.ts';
 
 export const docsRoutes: FastifyPluginAsync = async (app) => {
   const texts = await readDocs();

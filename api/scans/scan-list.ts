@@ -1,6 +1,7 @@
 /** The route that lists scans. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { Type, type Static } from 'typebox';
+import { type Static, Type } from 'typebox';
+import type { preValidationHookHandler } from 'fastify';
 import { Metadata } from '../../core/scan/metadata-schema.ts';
 import { PHASES } from '../../core/scan/phases.ts';
 import { URL_MAX_LENGTH } from '../../core/scan/targets.ts';
@@ -10,10 +11,9 @@ import type { ScanRow } from '../../stores/scans/scans.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { decodeCursor, encodeCursor, NEXT_CURSOR, pageQuery } from '../http/pagination.ts';
 import { callerOf } from '../http/plugins/auth.ts';
-import { spreadQuery } from '../http/spread-query.ts';
 import { answer, KEYED, keyWith, LIMITED, reference, refusals } from '../http/responses.ts';
-import { toResult } from './scans.ts';
 import { ScanResult } from '../../core/scan/result.ts';
+import { toResult } from './scans.ts';
 
 const { queue: _queue, options: _options, ...resultFields } = ScanResult.properties;
 
@@ -78,3 +78,18 @@ export const scanListRoutes: FastifyPluginAsyncTypebox = async (scope) => {
     },
   );
 };
+
+/**
+ * Collects the parameters `NAME.KEY` of a request as the fields of `NAME`, before the validation. A parameter `NAME` without a key stays
+ * as it is, so that the validation rejects it.
+ */
+function spreadQuery(name: string): preValidationHookHandler {
+  const prefix = `${name}.`;
+  return (request, _reply, done) => {
+    const entries = Object.entries(request.query as Record<string, unknown>);
+    const spread = entries.filter(([key]) => key.startsWith(prefix)).map(([key, value]) => [key.slice(prefix.length), value] as const);
+    if (spread.length > 0)
+      request.query = { [name]: Object.fromEntries(spread), ...Object.fromEntries(entries.filter(([key]) => !key.startsWith(prefix))) };
+    done();
+  };
+}

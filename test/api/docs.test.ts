@@ -1,7 +1,7 @@
 /** `/docs` over HTTP: every page, every link and anchor of them, and the search. */
 import { expect } from 'chai';
 import { DomUtils, parseDocument } from 'htmlparser2';
-import { DOC_NAMES } from '../../api/docs/catalogue.ts';
+import { DOC_NAMES } from '../../api/docs/render.ts';
 import { ERROR_CODES } from '../../api/http/errors.ts';
 import { docPath, DOCS_PATH, DOCS_SEARCH_PATH, errorDocsPath } from '../../core/web-paths.ts';
 import { useContext } from './context.ts';

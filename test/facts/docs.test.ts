@@ -2,8 +2,7 @@ import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import type { Nodes } from 'mdast';
-import { DOC_NAMES } from '../../api/docs/catalogue.ts';
-import { parseMarkdown } from '../../api/docs/render.ts';
+import { DOC_NAMES, parseMarkdown } from '../../api/docs/render.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { expectAccessible, expectAccessibleNow } from './accessible.ts';
 import { useWeb } from './web.ts';
-import { DOC_NAMES } from '../../api/docs/catalogue.ts';
+import { DOC_NAMES } from '../../api/docs/render.ts';
 import { docPath, DOCS_PATH, DOCS_SEARCH_PATH } from '../../core/web-paths.ts';
 
 describe('the documentation', function () {

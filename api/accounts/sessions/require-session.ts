@@ -1,7 +1,6 @@
 /** Requires a signed-in user for every page of the scope that registers it. */
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { checkCaller } from '../../http/late-bodies.ts';
 import { permissionsOf, type Role } from '../../../core/accounts.ts';
 import type { Organisation } from '../../../core/organisation.ts';
 import { lacksFactor, type SignedIn } from '../../../stores/accounts/sessions.ts';
@@ -118,4 +117,24 @@ export function signInPath(address: string, { unsaved = false } = {}): string {
   const path = ownPath(address);
   const query = [path === HOME ? '' : `next=${encodeURIComponent(path)}`, unsaved ? 'unsaved' : ''].filter((part) => part !== '');
   return ['/dashboard/sign-in', ...(query.length === 0 ? [] : [query.join('&')])].join('?');
+}
+
+/**
+ * Runs a check before the body of each request is read, and once more after it if the body was late. A client can send a body
+ * slowly for half a minute: a key, a session or a role that ended meanwhile must not act any more.
+ * @param check throws, or sends the refusal
+ */
+export function checkCaller(scope: FastifyInstance, check: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>): void {
+  const late = new WeakSet<FastifyRequest>();
+  scope.addHook('onRequest', async (request, reply) => {
+    const answer = await check(request, reply);
+    // Asked here, not when the body is read: other hooks wait for the database meanwhile, and what ends then must count too.
+    if (!request.raw.complete) late.add(request);
+    return answer;
+  });
+  scope.addHook('preValidation', async (request, reply) => {
+    if (!late.has(request)) return undefined;
+    request.session = null;
+    return check(request, reply);
+  });
 }

@@ -1,7 +1,6 @@
 /** The sign-in page, sign-in with a password, and sign-out. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { networkOf } from '../../http/networks/networks.ts';
-import { createPasswordChecks } from '../../http/networks/password-checks.ts';
+import { networkOf, networksOf } from '../../http/networks/networks.ts';
 import { ownPath } from '../../accounts/sessions/require-session.ts';
 import { checkCsrf, clearSession, csrfToken, hasCsrfToken } from '../../accounts/sessions/plugin.ts';
 import { SIGN_IN_LIMITS, signInRules } from '../../accounts/sessions/sign-in-limits.ts';
@@ -13,6 +12,10 @@ import { afterPassword } from '../second-factor/sign-in.ts';
 import { emailField, errorOf, FORM_EXPIRED, mustWait, PASSWORDS_OFF, plainPage, signInOf } from '../forms.ts';
 import { html, type Html } from '../../web/html.ts';
 import { passwordField } from '../passwords.ts';
+import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
+import { PASSWORD_WAIT_MS } from '../../../stores/accounts/passwords.ts';
+import type { Users } from '../../../stores/accounts/users.ts';
+import { createSharedLookups } from '../../http/networks/credentials.ts';
 
 /** The same for an unknown address, a wrong password, and an account without a password. */
 const WRONG = 'The e-mail address or the password is not correct.';
@@ -166,4 +169,31 @@ export type SignInProblem = keyof typeof SIGN_IN_PROBLEMS;
 /** The text of a problem in an address; null if there is no such problem. */
 function problemText(problem: unknown): string | null {
   return typeof problem === 'string' && Object.hasOwn(SIGN_IN_PROBLEMS, problem) ? SIGN_IN_PROBLEMS[problem as SignInProblem] : null;
+}
+
+/** `perKey`: of one /24 of IPv4 or one /48 of IPv6, so that no network takes all places. */
+const STRANGERS = { held: { total: 1, perKey: 1 }, pending: { total: 21, perKey: 2 } };
+
+/**
+ * Runs checks of passwords. Those from networks that the account does not know wait for a place of their own. So an attacker keeps
+ * neither the users of an installation from signing in, nor the processors from requests with a key.
+ */
+function createPasswordChecks(users: Pick<Users, 'networksOf'>) {
+  const strangers = createSemaphore(STRANGERS);
+  const networks = createSharedLookups((emails) => users.networksOf(emails));
+  return {
+    /**
+     * Returns whether the user of an e-mail address signed in from the network of a client lately.
+     * @param options.last whether it is looked up after all others
+     */
+    known: async (email: string, address: string, options: { last: boolean }): Promise<boolean> =>
+      ((await networks.find(email, options)) ?? []).includes(networkOf(address)),
+    /**
+     * Runs the check of a password.
+     * @param attempt.known whether the account knows the network
+     * @throws TooBusy if too many checks wait
+     */
+    run: <T>({ known, address }: { known: boolean; address: string }, check: () => Promise<T>) =>
+      known ? check() : strangers.run(networksOf(address).at(-1) ?? '', check, AbortSignal.timeout(PASSWORD_WAIT_MS)),
+  };
 }

@@ -8,11 +8,10 @@ import type { Caller } from '../../../core/accounts.ts';
 import { isWellFormed } from '../../../stores/accounts/key-format.ts';
 import { lacksFactor } from '../../../stores/accounts/sessions.ts';
 import { ApiError } from '../errors.ts';
-import { checkCaller } from '../late-bodies.ts';
+import { actAs, checkCaller } from '../../accounts/sessions/require-session.ts';
 import { auditNetwork } from '../networks/networks.ts';
 import { createCredentials } from '../networks/credentials.ts';
 import { checkCsrf } from '../../accounts/sessions/plugin.ts';
-import { actAs } from '../../accounts/sessions/require-session.ts';
 import { rateLimited } from './denials.ts';
 import { annotate } from './request-log.ts';
 

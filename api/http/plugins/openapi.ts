@@ -5,7 +5,6 @@ import fp from 'fastify-plugin';
 import { cookieRules } from '../../accounts/sessions/plugin.ts';
 import { LIMITS } from '../rate-limits.ts';
 import { COMPONENTS } from '../responses.ts';
-import { describeSpreadQuery, type QueryParameter } from '../spread-query.ts';
 
 const DESCRIPTION = `Scans web sites for accessibility and returns a score, violations by severity, a verdict against thresholds, a PDF and a JSON export.
 
@@ -125,6 +124,26 @@ function nameBodies(document: Document): Document {
     body.schema = { $ref: `#/components/schemas/${title}` } as never;
   }
   return document;
+}
+
+/** The parts of an OpenAPI parameter that this changes. */
+interface QueryParameter {
+  name: string;
+  in: string;
+  style?: string;
+  explode?: boolean;
+  schema?: { default?: unknown; type?: unknown; propertyNames?: unknown };
+}
+
+/**
+ * Describes a parameter of `spreadQuery` (scans/scan-list.ts). OpenAPI knows no dots, so it is an object whose keys have the prefix,
+ * sent as separate parameters.
+ */
+function describeSpreadQuery(parameter: QueryParameter): void {
+  if (parameter.in !== 'query' || parameter.schema?.type !== 'object') return;
+  parameter.style = 'form';
+  parameter.explode = true;
+  parameter.schema = { ...parameter.schema, propertyNames: { pattern: `^${parameter.name}\\.` } };
 }
 
 export default fp(openApi, { name: 'openapi' });
