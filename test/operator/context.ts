@@ -233,7 +233,15 @@ export async function openContext(): Promise<OperatorContext> {
     return one;
   }
 
-  const simulation = { connection, stores, bus, organisation: ORGANISATION, apiNamespace: namespace, onClose };
+  // Readers of their own, so that `commands` has only those of the operator.
+  const simulation = {
+    connection,
+    stores: openStores(database.another()),
+    bus,
+    organisation: ORGANISATION,
+    apiNamespace: namespace,
+    onClose,
+  };
   const specOf = (spec: Partial<AccessibilityScanSpec>): AccessibilityScanSpec => ({
     url: TARGET,
     ...spec,
