@@ -10,28 +10,28 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
-  core: { production: 4282, tests: 1708 },
-  report: { production: 11601, tests: 1525 },
-  platform: { production: 2716, tests: 1732 },
-  stores: { production: 8797, tests: 646 },
-  api: { production: 24259, tests: 2917 },
-  operator: { production: 12592, tests: 8870 },
-  'scanner-image': { production: 12662, tests: 3521 },
-  cli: { production: 4721, tests: 366 },
+  core: { production: 4275, tests: 1709 },
+  report: { production: 11601, tests: 1526 },
+  platform: { production: 2734, tests: 1734 },
+  stores: { production: 8601, tests: 635 },
+  api: { production: 23904, tests: 2894 },
+  operator: { production: 11325, tests: 8921 },
+  'scanner-image': { production: 12674, tests: 3527 },
+  cli: { production: 4724, tests: 366 },
   local: { production: 10044, tests: 4217 },
   'demo-site': { production: 121, tests: 0 },
-  test: { production: 0, tests: 66273 },
-  tools: { production: 3266, tests: 579 },
-  bench: { production: 2197, tests: 0 },
+  test: { production: 0, tests: 66468 },
+  tools: { production: 3218, tests: 579 },
+  bench: { production: 2199, tests: 0 },
 };
 /** Tools and benchmarks are not part of the product. */
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 666,
+  'production files': 651,
   'production files below 25 lines': 30,
-  'production lines over 150 characters': 327,
-  'comments with a sentence over 30 words': 15,
+  'production lines over 150 characters': 319,
+  'comments with a sentence over 30 words': 0,
   'files deeper than two folders below their package': 0,
 };
 const SHORT_FILE = 25;

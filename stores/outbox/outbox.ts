@@ -1,7 +1,7 @@
 /**
- * What waits to be sent: mails and deliveries of webhooks. Each is one document, which is at the same time the queue and the log with one
- * entry for each attempt. A waiting document is claimed with a lease, and only the holder of the lease records what became of it: while it
- * is claimed, `dueAt` is the end of the lease. The id of a document names its cause, so that nothing is stored twice.
+ * What waits to be sent: mails and deliveries of webhooks. Each is one document: its place in the queue, and its log with an entry for
+ * each attempt. A waiting document is claimed with a lease, and only the holder of the lease records what became of it. While it is
+ * claimed, `dueAt` is the end of the lease. The id of a document names its cause, so that nothing is stored twice.
  */
 import { randomUUID } from 'node:crypto';
 import type { Collection, Db, Filter } from 'mongodb';

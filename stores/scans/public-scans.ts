@@ -144,7 +144,6 @@ export function createPublicScans(db: Db, now: () => Date = () => new Date()) {
     },
   };
 }
-export type PublicScans = ReturnType<typeof createPublicScans>;
 
 function toPublicScan({ _id, claim: _claim, unmailedSince: _since, ...rest }: PublicScanDocument): PublicScan {
   return { token: _id, ...rest };

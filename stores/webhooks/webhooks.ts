@@ -129,7 +129,6 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
     },
   };
 }
-export type Webhooks = ReturnType<typeof createWebhooks>;
 
 /** What nothing has happened to yet. */
 const FRESH = { disabled: null, failingSince: null, low: false, crossings: 0 } as const;

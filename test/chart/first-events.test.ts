@@ -78,7 +78,10 @@ async function startProcesses(): Promise<Processes> {
   const stopped = AbortSignal.abort();
   const settings = settingsFor('curbcut', []);
   const connection = { path: () => '' };
-  await runOperator({ connection, settings, metrics: operator, identity: 'one', logger: silentLogger } as unknown as OperatorOptions, stopped);
+  await runOperator(
+    { connection, settings, metrics: operator, identity: 'one', logger: silentLogger } as unknown as OperatorOptions,
+    stopped,
+  );
   operator.runtime.listed('jobs', 0.1);
   return { api, operator };
 }
