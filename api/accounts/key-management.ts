@@ -63,7 +63,8 @@ export function createKeyManagement({ now, logger }: KeyManagementDeps) {
       if (await wasIssued(asked, id)) return { ok: false, reason: 'already_issued' };
       const { scopes, expiresAt, test } = granted(asked.caller, rightsOfNewKey(asked.caller.actor, wanted, now()));
       const issued = await asked.stores.keys.issue({ name: name.trim(), expiresAt, scopes, test, id });
-      if (!issued.ok) return issued;
+      // Another request with the ID may have stored the key meanwhile, also in the last place.
+      if (!issued.ok) return (await wasIssued(asked, id)) ? { ok: false, reason: 'already_issued' } : issued;
       await record(asked, issued.key);
       await revokeIfTooLate(asked, issued.key.id);
       return issued;

@@ -97,7 +97,7 @@ function addCommand(
   const command = group.command(`${name} ${names}`.trimEnd()).description(summary);
   for (const [option, { value, required, meaning }] of Object.entries(options)) {
     const one = new Option(value === undefined ? `--${option}` : `--${option} <${value}>`, meaning).makeOptionMandatory(required === true);
-    command.addOption(value === undefined ? one : one.argParser(notEmpty));
+    command.addOption(value === undefined ? one : one.argParser((text: string) => notEmpty(notOption(text, command))));
   }
   for (const argument of command.registeredArguments) if (argument.required) argument.argParser(notEmpty);
   command.option('--json', 'print the result as JSON');
@@ -109,6 +109,13 @@ function addCommand(
     const { data, lines } = await run({ positionals: command.args, values }, await open());
     out(values.json === true ? `${JSON.stringify(data, null, 2)}\n` : `${lines.join('\n')}\n`);
   });
+}
+
+/** Commander takes the next word as the value, also if it is an option. */
+function notOption(text: string, { options }: Program): string {
+  if (text === '-h' || text === '--help' || options.some(({ long }) => long === text))
+    throw new InvalidArgumentError('It is an option, so the value is missing.');
+  return text;
 }
 
 function notEmpty(text: string): string {

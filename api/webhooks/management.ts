@@ -34,9 +34,13 @@ export async function createWebhook(request: FastifyRequest, fields: WebhookFiel
   needsWebhooks(request);
   const url = await judged(request, fields.url);
   const added = await storesOf(request).webhooks.add({ ...fields, name: fields.name.trim(), url });
-  if (!added.ok && added.reason === 'already_added') return null;
+  // Another request with the ID may have added it meanwhile.
+  if (!added.ok && added.reason === 'already_added') {
+    await wasAdded(request, fields.id);
+    return null;
+  }
   if (!added.ok) throw new ApiError('too_many_webhooks');
-  await record(request, 'webhook.add', added.webhook, added.webhook.id);
+  await record(request, 'webhook.add', added.webhook, creationOf(added.webhook));
   return added;
 }
 
@@ -66,10 +70,13 @@ export async function changeWebhook(
   return webhook;
 }
 
+/** A webhook that was deleted may be created again with its ID, by a repeated request. */
+const creationOf = ({ id, createdAt }: Webhook): string => `${id} ${createdAt.toISOString()}`;
+
 /** Whether a webhook has the ID. The audit entry of the request that created it may have been lost. */
 async function wasAdded(request: FastifyRequest, id: string | undefined): Promise<boolean> {
   const webhook = id === undefined ? null : await storesOf(request).webhooks.find(id);
-  if (webhook !== null) await record(request, 'webhook.add', webhook, id);
+  if (webhook !== null) await record(request, 'webhook.add', webhook, creationOf(webhook));
   return webhook !== null;
 }
 

@@ -1,5 +1,5 @@
 /** Commands as Commander knows them. One table of options gives parsing, --help and completion. Loads neither HTTP client nor schemas. */
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { CliContext, InterruptHint } from './output.ts';
 
 /** An option, by its name without hyphens at the beginning. */
@@ -52,7 +52,7 @@ export const defineCommand =
   (command, context, hint, end) => {
     command.description(about.description).addHelpText('after', helpEnd(about));
     const values: Record<string, unknown> = {};
-    for (const [name, spec] of Object.entries<OptionSpec>(options)) command.addOption(optionOf(name, spec));
+    for (const [name, spec] of Object.entries<OptionSpec>(options)) command.addOption(optionOf(name, spec, command));
     command.action(async () => {
       const given = command.opts<Record<string, unknown>>();
       for (const option of command.options) {
@@ -64,9 +64,19 @@ export const defineCommand =
     });
   };
 
-function optionOf(name: string, { short, value, multiple, default: fallback, choices, meaning, group }: OptionSpec): Option {
+function optionOf(
+  name: string,
+  { short, value, multiple, default: fallback, choices, meaning, group }: OptionSpec,
+  command: Command,
+): Option {
   const option = new Option(`${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` <${value}>`}`, meaning);
-  if (multiple) option.argParser((text: string, before: string[] | undefined) => [...(before ?? []), text]);
+  // Commander takes the next word as the value, also if it is an option: a variable of a script was not set.
+  const read = (text: string): string => {
+    if (text !== '--help' && !command.options.some(({ long }) => long === text)) return text;
+    throw new InvalidArgumentError('It is an option, so the value is missing.');
+  };
+  if (multiple) option.argParser((text: string, before: string[] | undefined) => [...(before ?? []), read(text)]);
+  else if (value !== undefined) option.argParser(read);
   if (fallback !== undefined) option.default(fallback);
   // Not `choices()`: commands check values themselves, and accept upper case.
   if (choices !== undefined) option.argChoices = [...choices];

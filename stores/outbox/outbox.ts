@@ -1,7 +1,8 @@
 /**
- * What waits to be sent: mails and deliveries of webhooks. Each is one document: its place in the queue, and its log with an entry for
- * each attempt. A waiting document is claimed with a lease, and only the holder of the lease records what became of it. While it is
- * claimed, `dueAt` is the end of the lease. The id of a document names its cause, so that nothing is stored twice.
+ * What waits to be sent: mails and deliveries of webhooks. Each is one document: its place in the queue, and its log. The log of a delivery
+ * has an entry for each attempt, that of a mail the last one. A waiting document is claimed with a lease, and only the holder of the lease
+ * records what became of it. While it is claimed, `dueAt` is the end of the lease. The id of a document names its cause, so that nothing is
+ * stored twice.
  */
 import { randomUUID } from 'node:crypto';
 import type { Collection, Db, Filter } from 'mongodb';
@@ -50,10 +51,12 @@ export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => D
     const claimed = { _id: entry._id, state: 'waiting', holder: entry.holder } as Filter<OutboxEntry>;
     return (await entries.updateOne(claimed, { $set, $unset: { holder: true, ...$unset } })).matchedCount === 1;
   }
-  const attempted = ({ entry }: Claim, end: Partial<AttemptEnd>) => ({
-    [`log.${entry.log.length - 1}`]: { ...entry.log.at(-1)!, ...end },
-    ...(entry.priority === 'webhook' && { expiresAt: new Date(now().getTime() + DELIVERY_KEPT_MS) }),
-  });
+  /** Of a mail only the last attempt is kept: the reply of a server may name the recipient, whose address is removed before the entry. */
+  function attempted({ entry }: Claim, end: Partial<AttemptEnd>): object {
+    const last = { ...entry.log.at(-1)!, ...end };
+    if (entry.priority !== 'webhook') return { log: [last] };
+    return { [`log.${entry.log.length - 1}`]: last, expiresAt: new Date(now().getTime() + DELIVERY_KEPT_MS) };
+  }
   const untried = ({ entry }: Claim) => ({ attempts: entry.attempts - 1, log: entry.log.slice(0, -1) });
   /** The links of a mail that has ended may grant access. */
   const ended = (claim: Claim, state: EntryState, attempt: object) =>

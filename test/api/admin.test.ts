@@ -176,6 +176,7 @@ describe('curbcut-admin', () => {
       [['organisation', 'destroy', 'taken'], 2, "Unknown command 'destroy'"],
       [['organisation'], 2, 'Usage: curbcut-admin organisation'],
       [['organisation', 'add', ''], 2, 'It is empty.'],
+      [['key', 'issue', '--organisation', 'taken', '--name', '--test'], 2, 'It is an option, so the value is missing.'],
       [['nothing'], 2, "Unknown command 'nothing'"],
       [['user', 'add', 'somebody', '--organisation', 'taken'], 1, 'somebody is not an email address'],
       [['user', 'add', 'a@b.example'], 2, "Required option '--organisation <ID>' not specified"],

@@ -66,17 +66,6 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
       });
     });
 
-  it('shows a scan that was stored before there were some of the options', async () => {
-    const { id, key } = await context.organisation();
-    const row = await context.scan(id);
-    await context.db
-      .collection<{ _id: string }>('scans')
-      .updateOne({ _id: row.id }, { $unset: { 'options.crawl.prepare': '', 'options.advice': '' } });
-    const { status, body } = await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
-    expect(status).to.equal(202);
-    expect(body.options).to.deep.include({ prepare: [], advice: true });
-  });
-
   it('accepts the options and thresholds of a result as a submission, except those that only manifests set', async () => {
     const { key } = await context.organisation({ credits: 10 });
     const prepare = [{ goto: '/sign-in' }, { fill: { selector: '#name', value: 'ann' } }];

@@ -22,6 +22,7 @@ describe('curbcut', () => {
     ['an argument of logout', ['logout', 'a'], /Too many arguments for '\w+'\. Expected \d arguments? but got \d: .*a\.\n/],
     ['two pages to open', ['open', 'a', 'b'], /Too many arguments for '\w+'\. Expected \d arguments? but got \d: .*b\.\n/],
     ['an option without its value', ['scan', 'u', '--min-score'], '--min-score'],
+    ['an option in place of a value', ['scan', 'u', '--export', '--local'], 'It is an option, so the value is missing.'],
     ['text as a number', ['scan', 'u', '--min-score', 'high'], '--min-score high is not a number'],
     ['a fraction as a whole number', ['scan', 'u', '--max-pages', '2.5'], '--max-pages 2.5 is not a whole number'],
     ['an unknown severity', ['scan', 'u', '--fail-on', 'bad'], '--fail-on bad must be one of critical, serious, moderate, minor'],
