@@ -210,6 +210,36 @@ describe('a POST whose response has a secret, with an Idempotency-Key', () => {
     expect(await context.stores.webhooks.list(id)).to.deep.equal([]);
   });
 
+  it('records the creation of a webhook each time if it was deleted before a request took over', async () => {
+    const { id, key } = await context.organisation();
+    const body = { name: 'x', url: 'https://example.com/', events: ['scan.failed'] };
+    context.faults.set('idempotency.complete', down);
+    const first = await send(key, 'once', '/v1/webhooks', body);
+    context.faults.clear();
+    await context.request('DELETE', `/v1/webhooks/${first.body.id}`, { key });
+    await expireLeases();
+    expect((await send(key, 'once', '/v1/webhooks', body)).status).to.equal(201);
+    expect(await entriesOf(id, 'webhook.add')).to.have.lengthOf(2);
+  });
+
+  it('makes up for the audit entry of a request that was faster', async () => {
+    for (const [path, body, find, work, action] of [
+      ['/v1/api-keys', { name: 'x' }, 'keys.find', 'keys.issue', 'key.issue'],
+      ['/v1/webhooks', { name: 'x', url: 'https://example.com/', events: ['scan.failed'] }, 'webhooks.find', 'webhooks.add', 'webhook.add'],
+    ] as const) {
+      const { id, key } = await context.organisation();
+      context.faults.set(work, loseAnswer as never);
+      await send(key, 'once', path, body);
+      context.faults.clear();
+      // The other request stores it after this one has looked.
+      let looks = 0;
+      context.faults.set(find, (real, ...parameters) => ((looks += 1) === 1 ? Promise.resolve(null as never) : real(...parameters)));
+      expect((await send(key, 'once', path, body)).body.detail).to.equal('already_created');
+      expect(await entriesOf(id, action), action).to.have.lengthOf(1);
+      context.faults.clear();
+    }
+  });
+
   it('rejects the Idempotency-Key with a different body, from a different key, and of a submission', async () => {
     const { id, key } = await context.organisation({ credits: 10 });
     const other = await issueKey(context.stores.keys, id);
