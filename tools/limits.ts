@@ -47,6 +47,7 @@ const limits = (rows: readonly (readonly [what: string, limit: string | number])
 export const limitsSection = (): string => `## Limits
 
 These limits are fixed. [The chart's values](../helm/README.md#values) are those that you can set.
+
 ### API keys
 
 Windows are sliding and exact across replicas. A request above a limit gets 429 with \`Retry-After\`.

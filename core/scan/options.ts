@@ -86,7 +86,8 @@ export type CrawlRules = Static<typeof CrawlRules>;
 export const ScanOptions = Type.Object({
   url: Type.String({
     maxLength: URL_MAX_LENGTH,
-    description: "The page to start from, http or https. It must be publicly reachable, or allowed by the installation's ALLOW_TARGETS.",
+    description:
+      'The page to start from, http or https. It must be publicly reachable, or allowed by the installation (targets.allow of the chart).',
   }),
   httpFallback: Type.Boolean({
     default: false,
@@ -98,7 +99,7 @@ export const ScanOptions = Type.Object({
     maximum: MAX_PAGES_CEILING,
     default: 5,
     description:
-      'The maximum number of pages to crawl and test, one credit per tested page. Each installation sets a limit (MAX_PAGES_LIMIT, 500 by default).',
+      'The maximum number of pages to crawl and test, one credit per tested page. Each installation sets a limit (scans.maxPages of the chart, 500 by default).',
   }),
   wcagLevel: oneOf(WCAG_LEVELS, { default: 'AA', description: 'The WCAG conformance level. A level includes the ones below it.' }),
   wcagVersion: oneOf(WCAG_VERSIONS, { default: '2.1', description: 'The WCAG version. A version includes the ones before it.' }),
