@@ -99,7 +99,8 @@ export const ScanOptions = Type.Object({
     maximum: MAX_PAGES_CEILING,
     default: 5,
     description:
-      'The maximum number of pages to crawl and test, one credit per tested page. Each installation sets a limit (scans.maxPages of the chart, 500 by default).',
+      'The maximum number of pages to crawl and test, one credit per tested page. Each installation sets a limit ' +
+      '(scans.maxPages of the chart, 500 by default).',
   }),
   wcagLevel: oneOf(WCAG_LEVELS, { default: 'AA', description: 'The WCAG conformance level. A level includes the ones below it.' }),
   wcagVersion: oneOf(WCAG_VERSIONS, { default: '2.1', description: 'The WCAG version. A version includes the ones before it.' }),
