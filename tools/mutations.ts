@@ -1,0 +1,110 @@
+/**
+ * Breaks production code in some places, one at a time, and says which breaks the tests notice:
+ *
+ *   node tools/mutations.ts [--count 40] [--seed 1] [--from 0]
+ *
+ * The places are spread over the packages in proportion to their lines, and the same ones for a seed and a commit. The tests that reach the
+ * file run until one fails, the nearest first. Run it in a checkout of its own: a stopped run leaves its last break in the file.
+ */
+import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import ts from 'typescript';
+import { createRandom } from '../test/support/random.ts';
+import { readGraph } from '../test/runner/graph.ts';
+import { testsReachedBy } from '../test/runner/reach.ts';
+import { allTestFiles, CLUSTER_ONLY, filesOf, NIGHT_ONLY } from '../test/runner/suites.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const PACKAGES = ['core', 'report', 'platform', 'stores', 'api', 'operator', 'scanner-image', 'cli', 'local'];
+/** Tests that run in one process. */
+const CHUNK = 12;
+const CHUNK_MS = 400_000;
+
+interface Break {
+  file: string;
+  line: number;
+  what: string;
+  text: string;
+}
+
+const SWAPPED: Readonly<Record<string, string>> = {
+  '<': '<=', '<=': '<', '>': '>=', '>=': '>', '===': '!==', '!==': '===', '&&': '||', '||': '&&', '+': '-', '-': '+', '??': '&&',
+}; // prettier-ignore
+
+/** Every place of a file that can be broken: an operator swapped, a condition turned, a number changed, a call left out. */
+function breaksOf(file: string): Break[] {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const found: Break[] = [];
+  const add = (node: ts.Node, by: string): void => {
+    const [start, end] = [node.getStart(), node.getEnd()];
+    const line = source.getLineAndCharacterOfPosition(start).line + 1;
+    const what = `${text.slice(start, end).replaceAll(/\s+/g, ' ').slice(0, 60)} → ${by.slice(0, 60)}`;
+    found.push({ file, line, what, text: text.slice(0, start) + by + text.slice(end) });
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isBinaryExpression(node)) {
+      const by = SWAPPED[node.operatorToken.getText()];
+      if (by !== undefined) add(node.operatorToken, by);
+    } else if (ts.isIfStatement(node)) add(node.expression, `!(${node.expression.getText()})`);
+    else if (ts.isNumericLiteral(node) && !ts.isLiteralTypeNode(node.parent)) add(node, String(Number(node.text) + 1));
+    else if (ts.isExpressionStatement(node) && (ts.isCallExpression(node.expression) || ts.isAwaitExpression(node.expression)))
+      add(node, ';');
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+/** A number of places, by package in proportion to its lines. */
+function chosen(count: number, seed: number): Break[] {
+  const random = createRandom(seed);
+  const files = PACKAGES.map((name) =>
+    globSync(`${name}/**/*.ts`, { cwd: ROOT, exclude: ['**/node_modules/**', '**/*.test.ts', '**/tests/**'] }).sort(),
+  );
+  const lines = (file: string): number => readFileSync(join(ROOT, file), 'utf8').split('\n').length;
+  const sizes = files.map((paths) => paths.reduce((sum, path) => sum + lines(path), 0));
+  const all = sizes.reduce((sum, size) => sum + size, 0);
+  return files.flatMap((paths, at) => {
+    const places = paths.flatMap(breaksOf);
+    return Array.from({ length: Math.max(1, Math.round((count * sizes[at]!) / all)) }, () => places[Math.floor(random() * places.length)]!);
+  });
+}
+
+/** Tests of the same folder first, then those of the same package, then those with the fewest folders in common. */
+function nearness(test: string, file: string): number {
+  if (dirname(test) === dirname(file)) return 0;
+  const name = file.split('/')[0]!;
+  return test.startsWith(`${name}/`) ? 1 : test.startsWith(`test/${name.replace('-image', '')}/`) ? 2 : test.startsWith('test/') ? 4 : 3;
+}
+
+const { values } = parseArgs({
+  options: { count: { type: 'string', default: '40' }, seed: { type: 'string', default: '1' }, from: { type: 'string', default: '0' } },
+});
+const graph = await readGraph();
+const outside = new Set([...filesOf(CLUSTER_ONLY), ...filesOf(NIGHT_ONLY)]);
+const tests = allTestFiles().filter((file) => !outside.has(file));
+for (const [at, { file, line, what, text }] of chosen(Number(values.count), Number(values.seed)).entries()) {
+  if (at < Number(values.from)) continue;
+  const before = readFileSync(join(ROOT, file), 'utf8');
+  const reached = [...testsReachedBy([file], graph, tests)].sort((a, b) => nearness(a, file) - nearness(b, file) || a.localeCompare(b));
+  let by: string | null = null;
+  writeFileSync(join(ROOT, file), text);
+  try {
+    for (let from = 0; from < reached.length && by === null; from += CHUNK) {
+      const run = spawnSync('node_modules/.bin/mocha', ['--bail', '--reporter', 'dot', ...reached.slice(from, from + CHUNK)], {
+        cwd: ROOT,
+        encoding: 'utf8',
+        timeout: CHUNK_MS,
+        env: { ...process.env, KUBECONFIG: '' },
+      });
+      if (run.status !== 0)
+        by = /1\) (.*\n.*)/.exec(run.stdout)?.[1]?.replaceAll(/\s+/g, ' ') ?? 'a time-out, or a file that does not load';
+    }
+  } finally {
+    writeFileSync(join(ROOT, file), before);
+  }
+  console.log(`${at}\t${by === null ? 'NOT NOTICED' : 'noticed'}\t${file}:${line}\t${what}\t${by ?? `by ${reached.length} files`}`);
+}
