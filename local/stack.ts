@@ -15,9 +15,9 @@ import { startObjects } from './objects/objects.ts';
 import { loadOrCreateSecret } from './secret.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-export const CRDS = readdirSync(join(ROOT, 'helm', 'files', 'crds'))
+export const CRDS = readdirSync(join(ROOT, 'crds'))
   .toSorted()
-  .map((name) => join(ROOT, 'helm', 'files', 'crds', name));
+  .map((name) => join(ROOT, 'crds', name));
 
 /** The scanner's image on the embedded Kubernetes, which runs the program instead of an image. */
 export const LOCAL_SCANNER_IMAGE = 'curbcut/scanner:local';
