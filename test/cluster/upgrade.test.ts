@@ -149,7 +149,8 @@ describe('an upgrade to a release with a raised version, and the way back', func
   }
 
   it('starts with this build', async () => {
-    await helm('install', 'curbcut', CHART, ...waiting, ...settings({ ...shared, ...IMAGES }));
+    // An earlier release may have kept the definitions.
+    await helm('install', 'curbcut', CHART, ...waiting, '--take-ownership', '--force-conflicts', ...settings({ ...shared, ...IMAGES }));
     const admin = (...args: string[]) => inRelease('exec', 'deployment/curbcut-api', '--', 'curbcut-admin', ...args);
     await admin('organisation', 'add', 'acme', '--namespaces', scans);
     await admin('organisation', 'grant', 'acme', String(GRANTED));
