@@ -48,6 +48,8 @@ if (values.since !== undefined) {
   console.log(`── ${waiting.flatMap(({ files }) => files).length} test files are reached by the changes since ${values.since}`);
   if (waiting.length === 0) process.exit(0);
 }
+if (!NIGHTLY) console.log(`── ${filesOf(NIGHT_ONLY).length} test files run only with NIGHTLY=1`);
+if (elsewhere.length > 0) console.log('── test files that make test-cluster runs are left to it');
 const results = new Map<string, SuiteResult>();
 
 async function work(): Promise<void> {

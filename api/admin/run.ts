@@ -113,7 +113,7 @@ function addCommand(
 
 /** Commander takes the next word as the value, also if it is an option. */
 function notOption(text: string, { options }: Program): string {
-  if (text === '-h' || text === '--help' || options.some(({ long }) => long === text))
+  if (['-h', '--help'].includes(text) || options.some(({ short, long }) => text === short || text === long))
     throw new InvalidArgumentError('It is an option, so the value is missing.');
   return text;
 }

@@ -72,7 +72,8 @@ function optionOf(
   const option = new Option(`${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` <${value}>`}`, meaning);
   // Commander takes the next word as the value, also if it is an option: a variable of a script was not set.
   const read = (text: string): string => {
-    if (text !== '--help' && !command.options.some(({ long }) => long === text)) return text;
+    const isOption = ['-h', '--help'].includes(text) || command.options.some(({ short, long }) => text === short || text === long);
+    if (!isOption) return text;
     throw new InvalidArgumentError('It is an option, so the value is missing.');
   };
   if (multiple) option.argParser((text: string, before: string[] | undefined) => [...(before ?? []), read(text)]);
