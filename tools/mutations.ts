@@ -1,25 +1,26 @@
 /**
  * Breaks production code in some places, one at a time, and says which breaks the tests notice:
  *
- *   node tools/mutations.ts [--count 40] [--seed 1] [--from 0]
+ *   node tools/mutations.ts [--count 40] [--seed 1] [--from 0] [--again FILE]
  *
- * The places are spread over the packages in proportion to their lines, and the same ones for a seed and a commit. The tests that reach the
- * file run until one fails, the nearest first. Run it in a checkout of its own: a stopped run leaves its last break in the file.
+ * The places are spread over the packages in proportion to their lines, and the same ones for a seed and a commit; with `--again` they
+ * are those of an earlier output, found again by their text. The tests that reach the file run until one fails, those with the fewest
+ * imports between first. Run it in a checkout of its own: a stopped run leaves its last break in the file.
  */
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import ts from 'typescript';
 import { createRandom } from '../test/support/random.ts';
 import { readGraph } from '../test/runner/graph.ts';
-import { testsReachedBy } from '../test/runner/reach.ts';
+import { testsReachedBy, type Graph } from '../test/runner/reach.ts';
 import { allTestFiles, CLUSTER_ONLY, filesOf, NIGHT_ONLY } from '../test/runner/suites.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PACKAGES = ['core', 'report', 'platform', 'stores', 'api', 'operator', 'scanner-image', 'cli', 'local'];
 /** Tests that run in one process. */
-const CHUNK = 12;
+const CHUNK = 5;
 const CHUNK_MS = 400_000;
 
 interface Break {
@@ -73,23 +74,46 @@ function chosen(count: number, seed: number): Break[] {
   });
 }
 
-/** Tests of the same folder first, then those of the same package, then those with the fewest folders in common. */
-function nearness(test: string, file: string): number {
-  if (dirname(test) === dirname(file)) return 0;
-  const name = file.split('/')[0]!;
-  return test.startsWith(`${name}/`) ? 1 : test.startsWith(`test/${name.replace('-image', '')}/`) ? 2 : test.startsWith('test/') ? 4 : 3;
+/** The places of an earlier output, each where its text is now, nearest to its line. A place that is gone is left out. */
+function chosenBefore(output: string): Break[] {
+  return output.split('\n').flatMap((row) => {
+    const [, , place = '', what] = row.split('\t');
+    const [file = '', line] = place.split(':');
+    if (what === undefined) return [];
+    const same = existsSync(join(ROOT, file)) ? breaksOf(file).filter((found) => found.what === what) : [];
+    if (same.length === 0) console.log(`gone\t${place}\t${what}`);
+    return same.sort((one, other) => Math.abs(one.line - Number(line)) - Math.abs(other.line - Number(line))).slice(0, 1);
+  });
+}
+
+/** The number of imports between a file and each module that imports it, directly or not. */
+function distancesFrom(file: string, graph: Graph): Map<string, number> {
+  const distances = new Map([[file, 0]]);
+  // A map's iteration includes what is added meanwhile.
+  for (const [path, distance] of distances)
+    for (const [importer, imports] of graph) if (imports.includes(path) && !distances.has(importer)) distances.set(importer, distance + 1);
+  return distances;
 }
 
 const { values } = parseArgs({
-  options: { count: { type: 'string', default: '40' }, seed: { type: 'string', default: '1' }, from: { type: 'string', default: '0' } },
+  options: {
+    count: { type: 'string', default: '40' },
+    seed: { type: 'string', default: '1' },
+    from: { type: 'string', default: '0' },
+    again: { type: 'string' },
+  },
 });
 const graph = await readGraph();
 const outside = new Set([...filesOf(CLUSTER_ONLY), ...filesOf(NIGHT_ONLY)]);
 const tests = allTestFiles().filter((file) => !outside.has(file));
-for (const [at, { file, line, what, text }] of chosen(Number(values.count), Number(values.seed)).entries()) {
+const places =
+  values.again === undefined ? chosen(Number(values.count), Number(values.seed)) : chosenBefore(readFileSync(values.again, 'utf8'));
+for (const [at, { file, line, what, text }] of places.entries()) {
   if (at < Number(values.from)) continue;
   const before = readFileSync(join(ROOT, file), 'utf8');
-  const reached = [...testsReachedBy([file], graph, tests)].sort((a, b) => nearness(a, file) - nearness(b, file) || a.localeCompare(b));
+  const distances = distancesFrom(file, graph);
+  const distance = (test: string): number => distances.get(test) ?? 100;
+  const reached = [...testsReachedBy([file], graph, tests)].sort((a, b) => distance(a) - distance(b) || a.localeCompare(b));
   let by: string | null = null;
   writeFileSync(join(ROOT, file), text);
   try {
