@@ -138,6 +138,17 @@ describe('first visits', () => {
     expect(site.hits('/_worker.js')).to.equal(0);
   });
 
+  it('raise no error of our own in a sandbox, which has no service workers', async () => {
+    const policy = { 'content-security-policy': 'sandbox allow-scripts' };
+    const shows = script(`addEventListener('error', () => document.body.insertAdjacentHTML('beforeend', '${FAULT}'))`);
+    site = await openSite({
+      '/': file('text/html', html(`${shows}<iframe title="b" src="/_boxed"></iframe>`), policy),
+      '/_boxed': file('text/html', html(shows), policy),
+    });
+    const [page] = testedOf((await scan(address('/'), { maxPages: 1 })).pages);
+    expect([found(page), page!.caveats]).to.deep.equal([[], []]);
+  });
+
   it('have one identity in all requests and interfaces, with the language of the scan and an address to ask', async () => {
     const seen = new Map<string, IncomingHttpHeaders>();
     const { promise: workerAsked, resolve: asked } = Promise.withResolvers<void>();

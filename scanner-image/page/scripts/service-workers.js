@@ -4,7 +4,14 @@
  * registers one and waits until it is ready goes on, as on a first visit: its requests are answered by its site.
  */
 
-const container = globalThis.navigator?.serviceWorker;
+const container = (() => {
+  try {
+    return globalThis.navigator?.serviceWorker;
+  } catch {
+    // A sandbox has no service workers.
+    return undefined;
+  }
+})();
 const { create, defineProperties, defineProperty } = Object;
 
 /** An object of an interface whose objects only the browser can make, with these values and working listeners. */
