@@ -91,6 +91,19 @@ describe('settling', () => {
     }
   });
 
+  it('requests a style sheet that may not be stored once, and tests a start page without one that never arrives', async () => {
+    await open({
+      '/': html(FAULT, { head: '<link rel="stylesheet" href="/slow.css"><link rel="stylesheet" href="/never.css">' }),
+      '/slow.css': (_request, response) =>
+        void setTimeout(() => response.writeHead(200, { 'content-type': 'text/css', 'cache-control': 'no-store' }).end('p {}'), 300),
+      '/never.css': () => undefined,
+    });
+    const [page] = testedOf((await scan(`${site.origin}/`)).pages);
+    expect([found(page), kindsOf(page!)]).to.deep.equal([['image-alt #fault'], ['still_loading']]);
+    expect(page!.caveats[0]!.message).to.include(`${site.origin}/never.css`);
+    expect([site.hits('/slow.css'), site.hits('/never.css')]).to.deep.equal([1, 1]);
+  });
+
   it('does not repeat the wait for one file that never arrives from a host that answers', async () => {
     await open({
       '/': html(`${FAULT}<img alt="" src="/never.png"><a href="/one">1</a>`),

@@ -11,6 +11,8 @@ import { evaluationFailed, type IsolatedWorld } from '../scripts/source.ts';
 export interface FoundFrame {
   cdp: Cdp;
   url: string;
+  /** The request of the document. */
+  loaderId: string;
   /** The browser displays an error page instead of the document. */
   unreachable: boolean;
 }
@@ -86,8 +88,8 @@ export type FrameIndex = ReturnType<typeof createFrameIndex>;
 
 function findIn(tree: FrameTree, frameId: string): Omit<FoundFrame, 'cdp'> | null {
   if (tree.frame.id === frameId) {
-    const { url, unreachableUrl } = tree.frame;
-    return { url: unreachableUrl ?? url, unreachable: unreachableUrl !== undefined };
+    const { url, loaderId, unreachableUrl } = tree.frame;
+    return { url: unreachableUrl ?? url, loaderId, unreachable: unreachableUrl !== undefined };
   }
   for (const child of tree.childFrames ?? []) {
     const found = findIn(child, frameId);

@@ -7,7 +7,7 @@ import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.
 import { isHtml, notWellFormed } from '../../crawl/page-checks.ts';
 import { QUIET_MS, type Settled } from '../visit/settling.ts';
 import type { PageFacts } from '../visit/visit.ts';
-import { type ForeignSheet, openClosedRoots, readForeignSheets, readsSheets } from './hidden-content.ts';
+import { type ForeignSheet, openClosedRoots, readForeignSheets, readsSheets, type SheetText } from './hidden-content.ts';
 import type { EnteredDocument, FoundFrame, FrameIndex } from './frame-index.ts';
 import { PIERCE } from './results.ts';
 import { type AxeScript, evaluate, evaluationFailed, EvaluationFailed, type IsolatedWorld, isolatedWorldOf } from '../scripts/source.ts';
@@ -47,8 +47,15 @@ export interface FrameWaits {
   settled(result: Settled): void;
 }
 
-/** @param msLeft returns the rest of the page's budget */
-export function createFrameRun(script: AxeScript, index: FrameIndex, waits: FrameWaits, msLeft: () => number) {
+/** What the frames of a page share with it. */
+export interface FrameLimits {
+  waits: FrameWaits;
+  /** Returns the rest of the page's budget. */
+  msLeft: () => number;
+  sheetText: SheetText;
+}
+
+export function createFrameRun(script: AxeScript, index: FrameIndex, { waits, msLeft, sheetText }: FrameLimits) {
   const skipped: UntestedFrame[] = [];
   let total = 0;
   let taken = 0;
@@ -56,6 +63,7 @@ export function createFrameRun(script: AxeScript, index: FrameIndex, waits: Fram
   const reserveMs = msLeft() * (1 - FRAMES_SHARE);
   return {
     waits,
+    sheetText,
     script,
     options: JSON.stringify(script.options),
     index,
@@ -209,11 +217,11 @@ async function enterFrame(run: FrameRun, parent: IsolatedWorld, at: number): Pro
   if (!isHtml(contentType))
     return { ok: false, reason: 'not_html', message: `The frame shows ${contentType}, not a web page.`, url: found.url };
   if (parserError !== null) return { ok: false, reason: 'test_failed', message: notWellFormed(parserError), url: found.url };
-  run.closedRoots += await openClosedRoots(world, frameId, found.url);
+  run.closedRoots += await openClosedRoots(world, found.loaderId);
   if (readsSheets(script.options))
     run.unreadSheets += await readForeignSheets(
       world,
-      frameId,
+      run.sheetText,
       await evaluate<ForeignSheet[]>(world, 'curbcutSheets.foreign(curbcutSeen.roots())'),
     );
   return { ok: true, frameId, world };

@@ -16,11 +16,11 @@ type DescribedNode = Commands['DOM.describeNode']['returnType']['node'];
 
 /**
  * Opens the closed roots of a document for our scripts.
- * @param url the address from which the document was loaded
+ * @param loaderId the request of the document
  * @returns the number of closed roots that stay closed
  */
-export async function openClosedRoots(world: IsolatedWorld, frameId: string, url: string): Promise<number> {
-  const [hosts, declares] = await Promise.all([hostsOf(world), declaresRoots(world.cdp, frameId, url)]);
+export async function openClosedRoots(world: IsolatedWorld, loaderId: string): Promise<number> {
+  const [hosts, declares] = await Promise.all([hostsOf(world), declaresRoots(world.cdp, loaderId)]);
   if (hosts.length === 0 && !declares) return 0;
   const found = new Set<number>();
   let failed = 0;
@@ -44,9 +44,12 @@ async function hostsOf({ cdp, contextId }: IsolatedWorld): Promise<string[]> {
   return items.flatMap(({ enumerable, value }) => (enumerable && value?.objectId !== undefined ? [value.objectId] : []));
 }
 
-/** Whether the HTML of a document declares closed roots, or cannot be searched. */
-async function declaresRoots(cdp: Cdp, frameId: string, url: string): Promise<boolean> {
-  return cdp.send('Page.searchInResource', { frameId, url, query: DECLARED, isRegex: true }).then(
+/**
+ * Whether the HTML of a document declares closed roots, or cannot be searched. Commands of the domain `Page` that read resources
+ * request all style sheets again, and wait for them.
+ */
+async function declaresRoots(cdp: Cdp, requestId: string): Promise<boolean> {
+  return cdp.send('Network.searchInResponseBody', { requestId, query: DECLARED, isRegex: true }).then(
     ({ result }) => result.length > 0,
     () => true,
   );
@@ -103,7 +106,7 @@ const LENGTH_MAX = 5_000_000;
 /** The time limit for the style sheets of a document, in milliseconds. */
 const READ_MS = 2000;
 /** What a style sheet must mention to be read. */
-const MENTIONS = String.raw`orientation\s*:|@import`;
+const MENTIONS = /orientation\s*:|@import/i;
 const IMPORTS = /@import\s+(?:url\(\s*)?["']?([^"')\s;]+)/gi;
 
 /** A style sheet of another origin. */
@@ -116,13 +119,16 @@ export interface ForeignSheet {
 /** Whether the rule that reads style sheets runs: its criterion is of WCAG 2.1 AA. */
 export const readsSheets = ({ runOnly }: AxeOptions): boolean => runOnly.values.includes('wcag21aa');
 
+/** Returns the text of a style sheet that the page has loaded; null if the browser does not have it. */
+export type SheetText = (url: string) => Promise<string | null>;
+
 /** @returns the number of style sheets that were not read completely, within the limits and the time */
-export async function readForeignSheets(world: IsolatedWorld, frameId: string, sheets: readonly ForeignSheet[]): Promise<number> {
+export async function readForeignSheets(world: IsolatedWorld, textOf: SheetText, sheets: readonly ForeignSheet[]): Promise<number> {
   if (sheets.length === 0) return 0;
   const unread = new Set(sheets);
   const reading = Promise.all(
     sheets.slice(0, SHEETS_MAX).map(async (sheet) => {
-      const { texts, complete } = await textsOf(world, frameId, sheet);
+      const { texts, complete } = await textsOf(sheet, textOf);
       if (texts.length > 0) await evaluate(world, `curbcutSheets.add(${JSON.stringify(sheet.href)}, ${JSON.stringify(texts)})`);
       if (complete) unread.delete(sheet);
     }),
@@ -141,34 +147,18 @@ export function unreadSheets(count: number): PageCaveat[] {
 }
 
 /** The texts of a style sheet and of those that it imports, if they mention the orientation, and whether all of them were read. */
-async function textsOf(
-  world: IsolatedWorld,
-  frameId: string,
-  { href, isOriented }: ForeignSheet,
-): Promise<{ texts: string[]; complete: boolean }> {
+async function textsOf({ href, isOriented }: ForeignSheet, textOf: SheetText): Promise<{ texts: string[]; complete: boolean }> {
   const urls = new Set([href]);
   const texts: string[] = [];
   let complete = true;
   for (const url of urls) {
     if (urls.size > SHEETS_MAX) return { texts, complete: false };
-    const text = await textOf(world, { frameId, url }, isOriented);
-    if (text === null) complete = false;
-    else if (text !== '') texts.push(text);
-    for (const [, target] of (text ?? '').matchAll(IMPORTS)) if (URL.canParse(target!, url)) urls.add(new URL(target!, url).href);
+    const text = await textOf(url);
+    if (text === null || text.length > LENGTH_MAX) complete = false;
+    else if (isOriented || MENTIONS.test(text)) {
+      texts.push(text);
+      for (const [, target] of text.matchAll(IMPORTS)) if (URL.canParse(target!, url)) urls.add(new URL(target!, url).href);
+    }
   }
   return { texts, complete };
-}
-
-/** The text of a style sheet; empty if it does not mention the orientation, null if it cannot be read. */
-async function textOf({ cdp }: IsolatedWorld, resource: { frameId: string; url: string }, isOriented: boolean): Promise<string | null> {
-  try {
-    if (!isOriented) {
-      const { result } = await cdp.send('Page.searchInResource', { ...resource, query: MENTIONS, isRegex: true });
-      if (result.length === 0) return '';
-    }
-    const { content, base64Encoded } = await cdp.send('Page.getResourceContent', resource);
-    return base64Encoded || content.length > LENGTH_MAX ? null : content;
-  } catch {
-    return null;
-  }
 }

@@ -1,7 +1,7 @@
 /** Runs axe-core on a page: in one step if it has no frames, otherwise frame by frame, with merged results. */
 import type { PageCaveat, UntestedFrame } from '../../../report/schema/page.ts';
 import { createFrameIndex, findUnlisted, type FrameSource, hasFrames } from './frame-index.ts';
-import { collectPartials, createFrameRun, type FrameRun, type FrameWaits } from './frames.ts';
+import { collectPartials, createFrameRun, type FrameLimits, type FrameRun } from './frames.ts';
 import type { AxeResults } from './results.ts';
 import { type AxeScript, evaluate, type IsolatedWorld } from '../scripts/source.ts';
 
@@ -17,22 +17,16 @@ export interface TestedDocument {
 
 /**
  * Tests a page that is loaded and quiet. Frames that cannot be tested are listed; the results of all others are valid.
- * @param limits.msLeft returns the rest of the page's budget
  * @throws EvaluationFailed if the page itself cannot be tested
  */
-export async function testDocument(
-  page: FrameSource,
-  top: IsolatedWorld,
-  script: AxeScript,
-  { waits, msLeft }: { waits: FrameWaits; msLeft: () => number },
-): Promise<TestedDocument> {
+export async function testDocument(page: FrameSource, top: IsolatedWorld, script: AxeScript, limits: FrameLimits): Promise<TestedDocument> {
   const options = JSON.stringify(script.options);
   if (!(await hasFrames(page))) {
     const results = JSON.parse(await evaluate<string>(top, `curbcut.run(${options}, ${script.htmlTotal})`)) as AxeResults;
     return { results, framesUntested: [], caveats: failuresInside(results.hidden, results.failed), closedRoots: 0, unreadSheets: 0 };
   }
   const index = createFrameIndex(page);
-  const run = createFrameRun(script, index, waits, msLeft);
+  const run = createFrameRun(script, index, limits);
   const partials = await collectPartials(run, top);
   await skipUnlisted(run);
   const results = JSON.parse(await evaluate<string>(top, `curbcut.finish([${partials.join(',')}], ${options})`)) as AxeResults;

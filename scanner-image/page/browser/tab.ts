@@ -212,11 +212,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
     JSON.parse(
       await frame.whileAlive(evaluate<string>(world, 'curbcut.still(1000).then(curbcut.facts)'), clock.left(), 'reading the page'),
     ) as PageFacts;
-  const closed = await frame.whileAlive(
-    openClosedRoots(world, frame.id, traffic.answer()?.url ?? ''),
-    clock.left(),
-    'opening shadow roots',
-  );
+  const closed = await frame.whileAlive(openClosedRoots(world, frame.shown.loaderId), clock.left(), 'opening shadow roots');
   const facts = await readFacts();
   const finalUrl = frame.shown.url;
   const wrong = checkDisplayed(tab, request, facts);
@@ -226,11 +222,12 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   caveats.push(...renderedCaveats(tab, facts));
   let tested: TestedDocument | null = null;
   if (request.test) {
+    const { sheetText } = traffic.requests;
     // The others have a caveat of their own.
     const sheets = readsSheets(deps.options) ? facts.foreignSheets.filter(({ href }) => !tab.faults.lacksStyles(href)) : [];
-    const unread = await frame.whileAlive(readForeignSheets(world, frame.id, sheets), clock.left(), 'reading style sheets');
-    const waits = frameWaits(request, progress.outcomes, caveats);
-    const found = await frame.whileAlive(testDocument(target, world, deps, { waits, msLeft: clock.left }), clock.left(), 'testing');
+    const unread = await frame.whileAlive(readForeignSheets(world, sheetText, sheets), clock.left(), 'reading style sheets');
+    const limits = { waits: frameWaits(request, progress.outcomes, caveats), msLeft: clock.left, sheetText };
+    const found = await frame.whileAlive(testDocument(target, world, deps, limits), clock.left(), 'testing');
     tested = deps.redact?.(found) ?? found;
     caveats.push(...unreadSheets(unread + tested.unreadSheets));
     const left =

@@ -53,7 +53,7 @@ export async function watchTraffic(cdp: Cdp, mainFrame: string, deps: TrafficDep
     changes.notify();
   });
   const origins = new Set([...(signIn === undefined ? [] : [signIn.origin]), ...headers.map(({ origin }) => origin)]);
-  await cdp.send('Network.enable', NO_BUFFERS);
+  await cdp.send('Network.enable', BUFFERS);
   await cdp.send('Fetch.enable', {
     patterns: [
       ...(['Request', 'Response'] as const).map((requestStage) => ({ resourceType: 'Document' as const, requestStage })),
@@ -125,8 +125,8 @@ const AWAITED_TYPES = ['Script', 'XHR', 'Fetch', 'Document'];
 /** More open requests than this keep the browser busy for as long as they load. */
 const OPEN_REQUESTS_MAX = 2000;
 
-/** Nobody reads the bodies of responses. */
-const NO_BUFFERS = { maxTotalBufferSize: 0, maxResourceBufferSize: 0 };
+/** The browser keeps the HTML of documents for us, which is searched for closed shadow roots, unless they or their data are larger, in bytes. */
+const BUFFERS = { maxTotalBufferSize: 5_000_000, maxResourceBufferSize: 5_000_000 };
 
 /** Resource types that the parser may wait for. */
 const PARSER_TYPES = ['Script', 'Stylesheet'];
@@ -140,12 +140,21 @@ interface State {
   open: Map<string, OpenRequest & { since: number; session: Cdp }>;
   /** WebSockets and event streams without a message, with their session. */
   withoutMessage: Map<string, Cdp>;
+  /** The last request of each style sheet. */
+  sheets: Map<string, { session: Cdp; requestId: string }>;
   blocked: Set<string>;
   answered: Set<string>;
   received: number;
 }
 
-const newState = (): State => ({ open: new Map(), withoutMessage: new Map(), blocked: new Set(), answered: new Set(), received: 0 });
+const newState = (): State => ({
+  open: new Map(),
+  withoutMessage: new Map(),
+  sheets: new Map(),
+  blocked: new Set(),
+  answered: new Set(),
+  received: 0,
+});
 
 const originOf = (url: string): string => URL.parse(url)?.origin ?? '';
 
@@ -164,6 +173,7 @@ function follow(session: Cdp, state: State, { mainFrame, changes, monotonic }: R
     changes.notify();
   };
   session.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request }) => {
+    if (type === 'Stylesheet') state.sheets.set(request.url, { session, requestId });
     // Ignores the script of a worker, which has no loader: its start is reported here, but its end only to the worker. The
     // request of a document has the ID of its loader.
     if (loaderId === '' || type === undefined || (requestId === loaderId && frameId === mainFrame) || state.open.has(requestId)) return;
@@ -225,7 +235,13 @@ function watchRequests(deps: RequestsDeps) {
     followFrame(frame: FrameCdp): Promise<unknown> {
       follow(frame, state, deps);
       frame.onClosed(() => forget(frame));
-      return frame.send('Network.enable', NO_BUFFERS);
+      return frame.send('Network.enable', BUFFERS);
+    },
+    /** The text of a style sheet that the page has loaded; null if the browser does not have it. It makes no request. */
+    async sheetText(url: string): Promise<string | null> {
+      const { session, requestId = '' } = state.sheets.get(url) ?? {};
+      const read = await session?.send('Network.getResponseBody', { requestId }).catch(() => undefined);
+      return read === undefined || read.base64Encoded ? null : read.body;
     },
     /** The number of WebSockets and event streams that are open and have not sent a message, and of messages so far. */
     messages: (): { awaited: number; received: number } => ({ awaited: state.withoutMessage.size, received: state.received }),
