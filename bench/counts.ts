@@ -5,9 +5,7 @@ import { promisify } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '..');
 /** The tests that call `showCount`. */
-const FILES = ['api/round-trips', 'api/refusals', 'api/events', 'operator/writes', 'operator/many-namespaces'].map(
-  (name) => `test/${name}.test.ts`,
-);
+const FILES = ['api/round-trips', 'api/refusals', 'operator/writes', 'operator/many-namespaces'].map((name) => `test/${name}.test.ts`);
 
 export interface Count {
   what: string;

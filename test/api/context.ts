@@ -23,8 +23,6 @@ import { messagesOf, NAMESPACE, sharedStack, type Stack } from './stack.ts';
 /** A replica with the commands that it sent to MongoDB, as `find scans`. Set `length` to 0 to count from then on. */
 export interface MonitoredReplica extends Replica {
   commands: string[];
-  /** Over the connections of anonymous requests. */
-  anonymousDb: Db;
 }
 
 export interface ApiContext extends MonitoredReplica {
@@ -72,7 +70,7 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
     if (apart !== undefined) opened.push(apart);
     const anonymous = apart && { ...openStores(apart.db), reports, scanResources, scheduleResources };
     const replica = await startReplica({ ...stores, reports, scanResources, scheduleResources }, bus, settings, anonymous);
-    const one = { ...replica, commands, anonymousDb: apart?.db ?? mongo.db };
+    const one = { ...replica, commands };
     allStores.push(stores);
     replicas.push(one);
     return one;

@@ -37,9 +37,6 @@ describe('members of an organisation', () => {
     const guest = createClient(context.url);
     const page = await guest.get(link);
     expect(page.text).to.include(email).and.include('Viewer');
-    const weak = await guest.submit(link, { name: 'New Person', 'new-password': 'short' });
-    expect(weak.status).to.equal(422);
-    expect(weak.text).to.include('Use at least 15 characters').and.include('value="New Person"');
     const joined = await guest.submit(link, { name: 'New Person', 'new-password': OTHER_PASSWORD });
     expect([joined.status, joined.headers.get('location')]).to.deep.equal([303, '/dashboard']);
     expect((await guest.get('/dashboard/account')).text).to.include('New Person');
@@ -49,48 +46,21 @@ describe('members of an organisation', () => {
       createdBy: owner.email,
     });
     expect((await context.stores.members.find(owner.organisation, email))?.role).to.equal('viewer');
-    const again = await createClient(context.url).get(link);
-    expect(again.status).to.equal(404);
-    expect(again.text).to.include('This invitation does not work any more');
     expect(await actions(owner.organisation)).to.deep.equal([
       `${owner.email} user.invite ${email}: viewer`,
       `${email} user.join ${email}: viewer`,
     ]);
   });
 
-  it('cannot join with an invitation that was canceled, replaced or has expired, or with a made-up link', async () => {
-    const owner = await signedIn(context);
-    const invite = async (email: string) => {
-      await owner.client.submit(`${MEMBERS}/invitations`, { email, role: 'member' }, MEMBERS);
-      return mailedLink(context, email);
-    };
-    const canceled = await invite(address());
-    const id = /name="id" value="([^"]+)"/.exec((await owner.client.get(MEMBERS)).text)![1]!;
-    expect((await owner.client.submit(`${MEMBERS}/invitations/cancel`, { id }, MEMBERS)).status).to.equal(303);
-    const email = address();
-    const replaced = await invite(email);
-    const expired = await invite(email);
-    await context.db.collection('invitations').updateOne({ email }, { $set: { expiresAt: new Date(Date.now() - 1) } });
-    for (const link of [canceled, replaced, expired, `/dashboard/invitation/${'A'.repeat(43)}`, '/dashboard/invitation/x'])
-      for (const answer of [
-        await createClient(context.url).get(link),
-        await createClient(context.url).post(link, { 'new-password': OTHER_PASSWORD }),
-      ])
-        expect(answer.status, link).to.equal(404);
-  });
-
-  it('of one link are one person, also if it is used twice at the same time', async () => {
+  it('cannot join with an invitation that was canceled', async () => {
     const owner = await signedIn(context);
     const email = address();
     await owner.client.submit(`${MEMBERS}/invitations`, { email, role: 'member' }, MEMBERS);
     const link = await mailedLink(context, email);
-    const answers = await Promise.all(
-      [1, 2, 3].map(() => createClient(context.url).submit(link, { name: '', 'new-password': OTHER_PASSWORD })),
-    );
-    const statuses = answers.map(({ status }) => status).sort();
-    expect(statuses[0]).to.equal(303);
-    // The others find the invitation used, or the account in use.
-    for (const status of statuses.slice(1)) expect(status).to.be.oneOf([404, 409]);
+    const id = /name="id" value="([^"]+)"/.exec((await owner.client.get(MEMBERS)).text)![1]!;
+    expect((await owner.client.submit(`${MEMBERS}/invitations/cancel`, { id }, MEMBERS)).status).to.equal(303);
+    expect((await createClient(context.url).get(link)).status).to.equal(404);
+    expect((await createClient(context.url).post(link, { 'new-password': OTHER_PASSWORD })).status).to.equal(404);
   });
 
   it('cannot be invited with an invalid address, twice, or beyond the limit', async () => {
@@ -118,43 +88,15 @@ describe('members of an organisation', () => {
     expect((await owner.client.submit(`${MEMBERS}/remove`, { email: owner.email }, MEMBERS)).status).to.equal(409);
     expect((await context.stores.members.find(owner.organisation, owner.email))?.role).to.equal('owner');
   });
-
-  it('lose their sessions when they are removed', async () => {
-    const owner = await signedIn(context);
-    const member = await signedIn(context, { organisation: owner.organisation, role: 'member' });
-    expect((await member.client.get('/dashboard/account')).status).to.equal(200);
-    expect((await owner.client.submit(`${MEMBERS}/remove`, { email: member.email }, MEMBERS)).headers.get('location')).to.equal(
-      `${MEMBERS}?done=removed`,
-    );
-    expect((await member.client.get('/dashboard/account')).status).to.equal(303);
-    // The same address in another organisation does not revive them.
-    const { id } = await context.organisation();
-    await context.stores.members.add(id, member.email, 'member');
-    expect((await member.client.get('/dashboard/account')).status).to.equal(303);
-  });
-
-  it('of a blocked organisation see that it is blocked, and can sign out', async () => {
-    const { client, organisation } = await signedIn(context);
-    const token = /name="_csrf" value="([^"]+)"/.exec((await client.get('/dashboard/account')).text)![1]!;
-    await context.stores.organisations.setBlocked(organisation, true);
-    expect((await client.get('/dashboard')).status).to.equal(403);
-    // The account belongs to the person, who may switch to another organisation.
-    expect((await client.get('/dashboard/account')).status).to.equal(200);
-    expect((await client.post('/dashboard/sign-out', { _csrf: token })).status).to.equal(303);
-  });
 });
 
 describe('an account', () => {
   const context = useContext({ mail: true });
 
-  it('changes its name and its password, which ends the other sessions and gives a new session ID', async () => {
+  it('changes its password, which ends the other sessions and gives a new session ID', async () => {
     const { email, client, organisation } = await signedIn(context);
     const other = createClient(context.url);
     await other.signIn(email, PASSWORD);
-    expect((await client.submit('/dashboard/account/name', { name: '<b>Ann</b>' }, '/dashboard/account')).status).to.equal(303);
-    expect((await client.get('/dashboard/account')).text)
-      .to.include('&lt;b&gt;Ann')
-      .and.not.include('<b>Ann');
     const change = (password: string, next: string) =>
       client.submit('/dashboard/account/password', { password, 'new-password': next }, '/dashboard/account');
     expect((await change('wrong', OTHER_PASSWORD)).text).to.include('This is not your current password.');
@@ -166,7 +108,7 @@ describe('an account', () => {
     expect((await other.get('/dashboard/account')).status).to.equal(303);
     expect(await context.stores.users.verify(email, PASSWORD)).to.equal(null);
     const actions = (await context.stores.organisations.audit(organisation, 9)).map(({ action }) => action);
-    expect(actions.filter((action) => !/^user\.(sign-in|new-network)/.test(action))).to.deep.equal(['user.password', 'user.rename']);
+    expect(actions.filter((action) => !/^user\.(sign-in|new-network)/.test(action))).to.deep.equal(['user.password']);
   });
 
   it('whose keys are revoked together, have one entry in the audit log for each, also after another revocation', async () => {
@@ -191,18 +133,23 @@ describe('an account', () => {
     expect((await other.get('/dashboard/account')).status).to.equal(303);
   });
 
-  it('gets a link for a forgotten password, which works once; the answer does not reveal an account', async () => {
+  // ASVS 6.3.8: the answer does not reveal whether an account exists.
+  it('gets a link for a forgotten password, which works once; the answer is the same without an account and after a bounce', async () => {
     const { id } = await context.organisation();
     const { email, client } = await addPerson(context, id);
     const device = createClient(context.url);
     await device.signIn(email, PASSWORD);
-    const known = await client.submit('/dashboard/reset-password', { email });
-    const unknown = await client.submit('/dashboard/reset-password', { email: `x${email}` });
-    expect([known.status, unknown.status]).to.deep.equal([200, 200]);
-    const comparable = (text: string) => text.replaceAll(email, 'E').replaceAll('xE', 'E');
-    expect(comparable(unknown.text)).to.equal(comparable(known.text));
+    const bounced = await addPerson(context, id);
+    await context.stores.suppressions.bounced(bounced.email, 'certain');
+    const answers = [];
+    for (const asked of [email, address(), bounced.email]) {
+      const { status, text } = await client.submit('/dashboard/reset-password', { email: asked });
+      answers.push([status, text.replaceAll(asked, 'E')]);
+    }
+    expect(answers[0]![0]).to.equal(200);
+    for (const answer of answers) expect(answer).to.deep.equal(answers[0]);
     const mails = await context.db.collection('outbox').find({ kind: 'password_reset' }).toArray();
-    expect(mails.map(({ to }) => to as string)).to.deep.equal([email]);
+    expect(mails.map(({ to }) => to as string)).to.deep.equal([email, bounced.email]);
     const link = new URL(mails[0]!.data.url as string).pathname;
     expect((await client.get(link)).text).to.include(email);
     expect((await client.submit(link, { 'new-password': 'short' })).status).to.equal(422);
