@@ -31,11 +31,9 @@ describe('a submission with auth', () => {
 
   it('is rejected with a Secret that the organisation may not name, and charges nothing', async () => {
     const { id, key } = await context.organisation({ credits: 10 });
-    for (const secret of ['shop-login-2', 'own', 'default-token']) {
-      const { status, body } = await submit(key, { auth: { secret } });
-      expect(status, secret).to.equal(422);
-      expect(body.detail[0]).to.deep.include({ loc: ['body', 'auth', 'secret'], type: 'auth.secret_refused' });
-    }
+    const { status, body } = await submit(key, { auth: { secret: 'own' } });
+    expect(status).to.equal(422);
+    expect(body.detail[0]).to.deep.include({ loc: ['body', 'auth', 'secret'], type: 'auth.secret_refused' });
     expect(await context.stores.credits.balance(id)).to.include({ balance: 10, held: 0 });
   });
 
@@ -45,18 +43,6 @@ describe('a submission with auth', () => {
     const { status, body } = await bare.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, auth } });
     expect([status, body.detail[0].type]).to.deep.equal([422, 'auth.secret_refused']);
   });
-
-  for (const [what, value, loc, type] of [
-    ['a name that no Secret has', { secret: '../x' }, ['body', 'auth', 'secret'], 'string.pattern'],
-    ['no name', {}, ['body', 'auth', 'secret'], 'missing_field'],
-    ['a password', { secret: 'shop-login', password: 'x' }, ['body', 'auth', 'password'], 'unexpected_field'],
-  ] as const)
-    it(`rejects ${what}`, async () => {
-      const { key } = await context.organisation({ credits: 10 });
-      const { status, body } = await submit(key, { auth: value });
-      expect(status).to.equal(422);
-      expect(body.detail[0]).to.deep.include({ loc, type });
-    });
 
   it('is another request than one without, for the same Idempotency-Key', async () => {
     const { key } = await context.organisation({ credits: 10 });

@@ -1,11 +1,8 @@
 /** Repeated submissions where two faults meet: a crash or a slow request, and a paused queue, a failed lookup or an outage. */
 import { expect } from 'chai';
 import type { Resolver } from '../../core/scan/targets.ts';
-import { createScanResources } from '../../stores/submissions/scan-resources.ts';
-import { sweepOnce } from '../support/sweep-once.ts';
 import { useContext, HIGH_LIMITS, eventually, SUBMISSION } from './context.ts';
 import { down, KNOWN_NAMES, type Response } from './replica.ts';
-import { NAMESPACE } from './stack.ts';
 
 describe('a repeated submission', () => {
   let names: Resolver;
@@ -49,12 +46,6 @@ describe('a repeated submission', () => {
   /** What may refuse a submission at the time of the repeated request. */
   const refusals: [what: string, refuse: () => Promise<unknown>, expected: [number, string]][] = [
     ['the queue is paused', () => context.stores.queueStates.write({ paused: true, live: 0 }), [503, 'queue_paused']],
-    ['the queue is full', () => context.stores.queueStates.write({ paused: false, live: 9999 }), [503, 'queue_full']],
-    [
-      'the name servers do not answer',
-      async () => (names = { resolve: () => Promise.resolve({ ok: false, reason: 'unavailable' }) }),
-      [503, 'service_unavailable'],
-    ],
     [
       'the host has a private address now',
       async () => (names = { resolve: () => Promise.resolve({ ok: true, addresses: ['10.0.0.1'] }) }),
@@ -90,20 +81,6 @@ describe('a repeated submission', () => {
       expect(await held(id)).to.equal(5);
     });
   }
-
-  it('submits another scan if the first one was abandoned during an outage, and is charged once', async () => {
-    const { id, key } = await context.organisation({ credits: 20 });
-    context.faults.set('scanResources.submit', down);
-    context.faults.set('scanResources.exists', down);
-    expect((await submit(key)).status).to.equal(503);
-    context.faults.clear();
-    const second = await submit(key);
-    expect([second.status, second.headers.get('idempotent-replayed')]).to.deep.equal([202, null]);
-    expect((await submit(key)).text).to.equal(second.text);
-    const rows = await rowsOf(id);
-    expect(rows.map(({ submission }) => submission)).to.have.members(['abandoned', 'accepted']);
-    expect(await held(id)).to.equal(5);
-  });
 
   it('resumes the scan of a request that could not abandon it, and is charged once', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
@@ -141,24 +118,6 @@ describe('a repeated submission', () => {
       expect([late.status, late.body.scan_id]).to.deep.equal([202, second.body.scan_id]);
       expect(await held(id)).to.equal(5);
     });
-
-  it('gets another scan if the sweeper abandons the first one while its request is late', async () => {
-    const { id, key } = await context.organisation({ credits: 20 });
-    const resources = createScanResources(context.kubernetes, { namespace: NAMESPACE });
-    context.faults.set('scanResources.submit', async (real, ...parameters) => {
-      const exists = () => Promise.resolve(false);
-      await sweepOnce({ ...context.stores, exists, pendingBefore: new Date(Date.now() + 1000), limit: 100 });
-      return real(...parameters);
-    });
-    const late = await submit(key);
-    expect(late.status).to.equal(503);
-    expect(await held(id)).to.equal(0);
-    context.faults.clear();
-    const second = await submit(key);
-    expect(second.status).to.equal(202);
-    expect(await resources.exists({ resource: { namespace: NAMESPACE, name: `scan-${second.body.scan_id}` } })).to.equal(true);
-    expect(await held(id)).to.equal(5);
-  });
 
   it('gets another scan if the first one was abandoned, although the answer to its acceptance was lost', async () => {
     const { id, key } = await context.organisation({ credits: 20 });

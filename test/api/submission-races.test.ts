@@ -20,8 +20,8 @@ import { sweepOnce } from '../support/sweep-once.ts';
 import { openDatabase, type TestDatabase } from '../stores/database.ts';
 
 const NAMESPACE = 'curbcut';
-const LANES = 6;
-const KEYS_PER_LANE = 8;
+const LANES = 4;
+const KEYS_PER_LANE = 6;
 const PAGES = 3;
 const TARGETS = { allow: [], deny: [] };
 const resolver = { resolve: () => Promise.resolve({ ok: true as const, addresses: ['93.184.215.14'] }) };
@@ -33,7 +33,7 @@ describe('submissions that API, operator and sweeper decide at once', () => {
   });
   after(() => database.close());
 
-  for (let round = 1; round <= 4; round += 1)
+  for (const round of [1, 2])
     it(`run once per key and are charged exactly (round ${round})`, async () => {
       const organisation = `race-${randomUUID().slice(0, 8)}`;
       const replicas = [openStores(database.db), openStores(database.another())] as const;
