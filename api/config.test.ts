@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createAuthority } from '../test/support/private-authority.ts';
 import { ConfigurationError } from '../platform/configuration.ts';
-import { Environment, outboxSettingsOf, readApiConfiguration, settingsOf, type Configuration } from './config.ts';
+import { outboxSettingsOf, readApiConfiguration, settingsOf, type Configuration } from './config.ts';
 import { currentOf } from '../platform/setting-files.ts';
 import type { AppOptions } from './dependencies.ts';
 
@@ -16,7 +16,6 @@ const PUBLIC_BASE_URL = 'https://curbcut.example.com';
 const TURNSTILE = { TURNSTILE_SITE_KEY: 'site', TURNSTILE_SECRET_KEY: 'hush' };
 const AUTHORITY = createAuthority('Acme').bundle.trim();
 const ROLE = { AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/curbcut', AWS_WEB_IDENTITY_TOKEN_FILE: '/run/token' };
-const OIDC = { OIDC_ISSUER: 'https://id.example.com', OIDC_CLIENT_ID: 'curbcut', OIDC_CLIENT_SECRET: 'hush' };
 const problemsOf = (environment: Record<string, string | undefined>): readonly string[] => {
   try {
     readApiConfiguration(environment);
@@ -34,43 +33,7 @@ const AGENT = {
 
 describe('readApiConfiguration', () => {
   it('requires only the addresses and credentials of the stores', () => {
-    expect(readApiConfiguration(REQUIRED)).to.deep.equal({
-      ...REQUIRED,
-      HOST: '127.0.0.1',
-      PORT: 8080,
-      METRICS_PORT: 9090,
-      CURBCUT_NAMESPACE: 'curbcut-scans',
-      CURBCUT_CLASS: 'curbcut',
-      S3_REGION: 'us-east-1',
-      S3_SESSION_SECONDS: 3600,
-      NO_PROXY: '',
-      MAX_PAGES_LIMIT: 500,
-      MAX_LIVE_SCANS: 2000,
-      MAX_RUNNING_PUBLIC_SCANS: 2,
-      MAX_LIVE_PUBLIC_SCANS: 50,
-      PUBLIC_SCANS_PER_ADDRESS_AND_HOUR: 5,
-      PUBLIC_SCANS_PER_ADDRESS_AND_DAY: 20,
-      PUBLIC_SCANS_PER_EMAIL_AND_HOUR: 3,
-      PUBLIC_SCANS_PER_DOMAIN_AND_HOUR: 100,
-      PUBLIC_SCANS_PER_HOUR: 500,
-      PUBLIC_SCANS: false,
-      PUBLIC_SCAN_RETENTION_DAYS: 30,
-      TURNSTILE_VERIFY_URL: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
-      TRUSTED_PROXIES: '',
-      ALLOW_PREPARE_STEPS: true,
-      WEBHOOKS: true,
-      DASHBOARD: true,
-      LOCAL_PASSWORDS: true,
-      OIDC_NAME: 'single sign-on',
-      MAX_EVENT_STREAMS: 1000,
-      LOG_LEVEL: 'info',
-      ALLOW_SCAN_SECRETS: '',
-      ALLOW_TARGETS: '',
-      DENY_TARGETS: '',
-      TEST_TARGETS: '',
-      targets: { allow: [], deny: [] },
-      testTargets: [],
-    });
+    expect(readApiConfiguration(REQUIRED)).to.include({ HOST: '127.0.0.1', PORT: 8080, DASHBOARD: true, PUBLIC_SCANS: false });
     expect(settingsOf(readApiConfiguration(REQUIRED))).to.deep.include({
       publicBaseUrl: 'http://127.0.0.1:8080',
       allowScanSecrets: [],
@@ -85,60 +48,19 @@ describe('readApiConfiguration', () => {
   });
 
   const valid: [name: string, value: string, read: (read: Configuration & AppOptions) => unknown, expected: unknown][] = [
-    ['HOST', '0.0.0.0', (c) => c.HOST, '0.0.0.0'],
     ['PORT', '0', (c) => c.PORT, 0],
     ['PRIVATE_CA', AUTHORITY, (c) => c.PRIVATE_CA, AUTHORITY],
     ['HTTPS_PROXY', 'http://user:hush@proxy.example:3128', (c) => c.HTTPS_PROXY, 'http://user:hush@proxy.example:3128'],
-    ['NO_PROXY', '.svc,localhost', (c) => c.NO_PROXY, '.svc,localhost'],
-    ['METRICS_PORT', '9091', (c) => c.METRICS_PORT, 9091],
     ['PUBLIC_BASE_URL', 'https://curbcut.example.com/', (c) => c.publicBaseUrl, 'https://curbcut.example.com'],
-    ['SMTP_URL', 'smtps://user:pass@mail:465', (c) => c.SMTP_URL, 'smtps://user:pass@mail:465'],
-    ['MAIL_FROM', 'Curbcut <a11y@example.com>', (c) => c.MAIL_FROM, 'Curbcut <a11y@example.com>'],
     ['TRUSTED_PROXIES', '10.0.0.0/8, fd00::/8,192.0.2.1', (c) => c.trustedProxies, ['10.0.0.0/8', 'fd00::/8', '192.0.2.1']],
-    ['PUBLIC_SCANS', 'false', (c) => c.publicScans, null],
-    ['MAX_LIVE_PUBLIC_SCANS', '7', (c) => c.MAX_LIVE_PUBLIC_SCANS, 7],
-    ['MAX_RUNNING_PUBLIC_SCANS', '3', (c) => c.MAX_RUNNING_PUBLIC_SCANS, 3],
-    ['PUBLIC_SCANS_PER_ADDRESS_AND_HOUR', '1', (c) => c.PUBLIC_SCANS_PER_ADDRESS_AND_HOUR, 1],
-    ['PUBLIC_SCANS_PER_ADDRESS_AND_DAY', '2', (c) => c.PUBLIC_SCANS_PER_ADDRESS_AND_DAY, 2],
-    ['PUBLIC_SCANS_PER_EMAIL_AND_HOUR', '4', (c) => c.PUBLIC_SCANS_PER_EMAIL_AND_HOUR, 4],
-    ['PUBLIC_SCANS_PER_DOMAIN_AND_HOUR', '5', (c) => c.PUBLIC_SCANS_PER_DOMAIN_AND_HOUR, 5],
-    ['PUBLIC_SCANS_PER_HOUR', '6', (c) => c.PUBLIC_SCANS_PER_HOUR, 6],
-    ['PUBLIC_SCAN_RETENTION_DAYS', '1', (c) => c.PUBLIC_SCAN_RETENTION_DAYS, 1],
-    ['TURNSTILE_VERIFY_URL', 'http://verifier/', (c) => c.TURNSTILE_VERIFY_URL, 'http://verifier/'],
-    ['ALLOW_PREPARE_STEPS', 'false', (c) => c.ALLOW_PREPARE_STEPS, false],
-    ['WEBHOOKS', 'false', (c) => c.WEBHOOKS, false],
     ['DASHBOARD', 'false', (c) => c.DASHBOARD, false],
-    ['OIDC_NAME', 'Keycloak', (c) => c.OIDC_NAME, 'Keycloak'],
-    ['CURBCUT_NAMESPACE', 'scans', (c) => c.CURBCUT_NAMESPACE, 'scans'],
-    ['CURBCUT_CLASS', 'staging', (c) => c.CURBCUT_CLASS, 'staging'],
-    ['KUBECONFIG', '/etc/kube', (c) => c.KUBECONFIG, '/etc/kube'],
     ['MONGODB_URL', 'mongodb+srv://user:pass@db/', (c) => c.MONGODB_URL, 'mongodb+srv://user:pass@db/'],
     ['NATS_URL', 'tls://nats:4222', (c) => c.NATS_URL, 'tls://nats:4222'],
-    ['NATS_CREDENTIALS_FILE', '/run/nats.creds', (c) => c.NATS_CREDENTIALS_FILE, '/run/nats.creds'],
-    ['S3_ENDPOINT', 'http://minio:9000', (c) => c.S3_ENDPOINT, 'http://minio:9000'],
-    ['S3_PUBLIC_ENDPOINT', 'https://files.example.com', (c) => c.S3_PUBLIC_ENDPOINT, 'https://files.example.com'],
-    ['S3_REGION', 'eu-west-1', (c) => c.S3_REGION, 'eu-west-1'],
-    ['S3_SESSION_SECONDS', '7200', (c) => c.S3_SESSION_SECONDS, 7200],
-    ['AWS_ENDPOINT_URL_STS', 'https://sts.example.com', (c) => c.AWS_ENDPOINT_URL_STS, 'https://sts.example.com'],
-    ['S3_BUCKET', 'b', (c) => c.S3_BUCKET, 'b'],
-    ['S3_ACCESS_KEY_ID', 'k', (c) => c.S3_ACCESS_KEY_ID, 'k'],
-    ['S3_SECRET_ACCESS_KEY', 's', (c) => c.S3_SECRET_ACCESS_KEY, 's'],
-    [
-      'ALLOW_TARGETS',
-      '127.0.0.0/8, ::1, intranet.example:8080,[fd00::1]:80',
-      (c) => c.targets.allow,
-      ['127.0.0.0/8', '::1', 'intranet.example:8080', '[fd00::1]:80'],
-    ],
+    ['ALLOW_TARGETS', '127.0.0.0/8, intranet.example:8080', (c) => c.targets.allow, ['127.0.0.0/8', 'intranet.example:8080']],
     ['DENY_TARGETS', '203.0.113.0/24,2001:db8::/32', (c) => c.targets.deny, ['203.0.113.0/24', '2001:db8::/32']],
     ['ALLOW_SCAN_SECRETS', 'shop-login,acme/acme-*', (c) => c.allowScanSecrets, ['shop-login', 'acme/acme-*']],
     ['TEST_TARGETS', 'demo.example,try:8080', (c) => c.testTargets, ['demo.example', 'try:8080']],
-    ['MAX_PAGES_LIMIT', '1000', (c) => c.MAX_PAGES_LIMIT, 1000],
-    ['MAX_LIVE_SCANS', '1', (c) => c.MAX_LIVE_SCANS, 1],
-    ['MAX_EVENT_STREAMS', '1', (c) => c.MAX_EVENT_STREAMS, 1],
     ['MAX_LIVE_SCANS_PER_ORGANISATION', '7', (c) => c.maxLiveScansPerOrganisation, 7],
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://collector:4318', (c) => c.OTEL_EXPORTER_OTLP_ENDPOINT, 'http://collector:4318'],
-    ['OTEL_EXPORTER_OTLP_HEADERS', 'a=b,c=d=', (c) => c.OTEL_EXPORTER_OTLP_HEADERS, 'a=b,c=d='],
-    ['LOG_LEVEL', 'debug', (c) => c.LOG_LEVEL, 'debug'],
   ];
   for (const [name, value, read, expected] of valid)
     it(`accepts ${name}=${value}`, () => {
@@ -206,13 +128,6 @@ describe('readApiConfiguration', () => {
     expect(settingsOf(readApiConfiguration({ ...REQUIRED, MAX_LIVE_SCANS: '10' })).maxLiveScansPerOrganisation).to.equal(3);
   });
 
-  it('needs a whole OpenID provider, and one way to sign in', () => {
-    const read = readApiConfiguration({ ...REQUIRED, ...OIDC, LOCAL_PASSWORDS: 'false' });
-    expect(read).to.include({ ...OIDC, LOCAL_PASSWORDS: false });
-    for (const name of Object.keys(OIDC)) expect(problemsOf({ ...REQUIRED, ...OIDC, [name]: undefined }), name).to.have.lengthOf(1);
-    expect(problemsOf({ ...REQUIRED, LOCAL_PASSWORDS: 'false' })).to.have.lengthOf(1);
-  });
-
   it('needs a whole access key, or a workload identity', () => {
     const { S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, ...rest } = REQUIRED;
     for (const identity of [ROLE, AGENT, { S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY }])
@@ -228,43 +143,17 @@ describe('readApiConfiguration', () => {
     ]);
   });
 
-  it('is tested for every variable', () => {
-    const tested = [...valid.map(([name]) => name), ...Object.keys({ ...TURNSTILE, ...OIDC, ...ROLE, ...AGENT }), 'LOCAL_PASSWORDS'];
-    expect(tested).to.have.members(Object.keys(Environment.properties));
-  });
-
   for (const [name, value] of [
     ['PORT', '65536'],
-    ['PORT', 'http'],
     ['PUBLIC_BASE_URL', 'curbcut.example.com'],
-    ['SMTP_URL', 'https://mail'],
-    ['ALLOW_PREPARE_STEPS', 'no'],
-    ['WEBHOOKS', 'off'],
-    ['DASHBOARD', 'off'],
     ['MAIL_FROM', 'Curbcut'],
-    ['CURBCUT_NAMESPACE', 'Not_A_Name'],
-    ['CURBCUT_CLASS', 'Not_A_Name'],
-    ['MONGODB_URL', 'postgres://db'],
     ['MONGODB_URL', 'mongodb://db/?readPreference=nearest'],
     ['NATS_URL', 'http://nats'],
     ['PRIVATE_CA', '/etc/ca.pem'],
     ['HTTPS_PROXY', 'https://proxy.example:3128'],
-    ['S3_ENDPOINT', 's3.example.com'],
-    ['AWS_ENDPOINT_URL_STS', 'sts.example.com'],
-    ['S3_SESSION_SECONDS', '60'],
-    ['S3_PUBLIC_ENDPOINT', 'ftp://x'],
     ['ALLOW_TARGETS', '10.0.0.0/33'],
     ['ALLOW_TARGETS', 'http://intranet/'],
-    ['DENY_TARGETS', 'example.com'],
-    ['MAX_PAGES_LIMIT', '0'],
-    ['MAX_LIVE_SCANS', 'many'],
-    ['MAX_LIVE_SCANS_PER_ORGANISATION', '0'],
     ['TRUSTED_PROXIES', '10.0.0.0/33'],
-    ['TRUSTED_PROXIES', 'proxy.example.com'],
-    ['PUBLIC_SCANS', 'perhaps'],
-    ['MAX_LIVE_PUBLIC_SCANS', '0'],
-    ['TURNSTILE_VERIFY_URL', 'verifier'],
-    ['LOG_LEVEL', 'loud'],
   ] as const)
     it(`rejects ${name}=${value} and describes valid values`, () => {
       const problems = problemsOf({ ...REQUIRED, PUBLIC_BASE_URL, [name]: value });

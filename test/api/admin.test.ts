@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { addWebhook } from '../support/add-webhook.ts';
-import { issueKey } from '../support/issue-key.ts';
 import { run } from '../../api/admin/run.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
@@ -69,13 +68,6 @@ describe('curbcut-admin', () => {
         plan: 'team',
         blocked: false,
       });
-      const shown = (await admin('organisation', 'show', 'acme')).out;
-      expect(shown)
-        .to.include('120 available, 0 held, 0 spent, 120 granted')
-        .and.to.match(/organisation\.grant +first: 100 pages/);
-      expect((await admin('organisation', 'list')).out).to.match(
-        /ID +NAME +PLAN +CREDITS +STATE +MANAGED BY +NAMESPACES\n[^]*acme +Acme Ltd +team +120 +open +curbcut-admin +none\n/,
-      );
       expect((await actions('acme')).map((entry) => entry.replace(/random-token-\d+/, 'X'))).to.deep.equal([
         'organisation.add acme',
         'organisation.grant first: 100 pages',
@@ -87,24 +79,17 @@ describe('curbcut-admin', () => {
       ]);
     });
 
-    it('can require a second factor, whoever manages the rest of it', async () => {
-      await admin('organisation', 'add', 'strict');
+    it('can require a second factor, also if a manifest manages the rest of it', async () => {
       const version = { uid: 'u2', createdAt: new Date(), generation: 1 };
-      await stores.organisations.applyManifest('declared-strict', version, { displayName: 'Strict', plan: 'team', blocked: false });
-      await stores.credits.open('declared-strict');
-      for (const id of ['strict', 'declared-strict']) {
-        expect((await admin('organisation', 'require-second-factor', id)).out).to.equal(`${id}: a second factor is required.\n`);
-        expect((await admin('organisation', 'show', id)).out).to.match(/Second factor +required\n/);
-        expect(await json('organisation', 'require-second-factor', id, '--off')).to.deep.equal({
-          organisation: id,
-          requireSecondFactor: false,
-        });
-        expect((await stores.organisations.find(id))!.requireSecondFactor).to.equal(false);
-        expect((await actions(id)).slice(-2)).to.deep.equal(['organisation.second-factor required', 'organisation.second-factor optional']);
-      }
-      await admin('organisation', 'require-second-factor', 'declared-strict');
-      await stores.organisations.applyManifest('declared-strict', version, { displayName: 'Strict', plan: 'team', blocked: false });
-      expect((await stores.organisations.find('declared-strict'))!.requireSecondFactor, 'after the manifest was applied').to.equal(true);
+      const apply = () => stores.organisations.applyManifest('strict', version, { displayName: 'Strict', plan: 'team', blocked: false });
+      await apply();
+      await stores.credits.open('strict');
+      expect((await admin('organisation', 'require-second-factor', 'strict')).out).to.equal('strict: a second factor is required.\n');
+      await apply();
+      expect((await admin('organisation', 'show', 'strict')).out).to.match(/Second factor +required\n/);
+      const off = await json('organisation', 'require-second-factor', 'strict', '--off');
+      expect(off).to.deep.equal({ organisation: 'strict', requireSecondFactor: false });
+      expect(await actions('strict')).to.deep.equal(['organisation.second-factor required', 'organisation.second-factor optional']);
     });
 
     it('is refused for an organisation that a manifest manages, with a sentence that says how to hand over', async () => {
@@ -124,74 +109,35 @@ describe('curbcut-admin', () => {
       expect(await actions('declared')).to.deep.equal([]);
       expect((await admin('organisation', 'show', 'declared')).out).to.match(/Managed by +manifest/);
       expect((await admin('organisation', 'list')).out).to.match(/declared +Declared +team +0 +open +manifest +none\n/);
-      // Keys and users are not part of the manifest.
-      expect((await admin('key', 'issue', '--organisation', 'declared', '--name', 'ci')).code).to.equal(0);
     });
 
-    it('hands an organisation over in both directions, and says what follows', async () => {
+    it('hands an organisation over in both directions', async () => {
       await stores.organisations.add({ id: 'moved', displayName: 'Moved', plan: 'team', namespaces: [] });
-      const there = await admin('organisation', 'hand-over', 'moved', '--to', 'manifest');
-      expect(there.out).to.match(/^Organisation moved is now managed by its manifest\.\n.*apply one with the name moved\.\n$/);
-      expect((await admin('organisation', 'hand-over', 'moved', '--to', 'manifest')).out).to.include('was already managed by its manifest');
+      const handOver = async (to: string) => (await admin('organisation', 'hand-over', 'moved', '--to', to)).out;
+      expect(await handOver('manifest')).to.include('Organisation moved is now managed by its manifest.');
+      expect(await handOver('manifest')).to.include('was already managed by its manifest');
       expect((await admin('organisation', 'block', 'moved')).code).to.equal(1);
-      const version = { uid: 'u1', createdAt: new Date(), generation: 2 };
-      await stores.organisations.closeOrganisation('moved', version);
-      expect((await admin('organisation', 'list')).out).to.match(/moved +Moved +team +0 +deleted +manifest +none\n/);
-      const back = await admin('organisation', 'hand-over', 'moved', '--to', 'admin');
-      expect(back.out).to.include('is now managed by curbcut-admin').and.to.include('curbcut-admin organisation unblock moved');
-      expect((await admin('organisation', 'unblock', 'moved')).code).to.equal(0);
-      expect(await json('organisation', 'show', 'moved')).to.deep.include({ blocked: false, managedBy: 'admin', deletedAt: null });
-      expect(await actions('moved')).to.deep.equal([
-        'organisation.hand-over to manifest',
-        'organisation.hand-over to curbcut-admin',
-        'organisation.unblock moved',
-      ]);
+      expect(await handOver('admin')).to.include('is now managed by curbcut-admin');
+      expect(await actions('moved')).to.deep.equal(['organisation.hand-over to manifest', 'organisation.hand-over to curbcut-admin']);
     });
-
-    it('ensure grants nothing to an organisation that a manifest manages, and still issues a key', async () => {
-      const version = { uid: 'u1', createdAt: new Date(), generation: 1 };
-      await stores.organisations.applyManifest('gitops', version, { displayName: 'G', plan: 'team', blocked: false });
-      const ensured: { key: string } = await json('organisation', 'ensure', 'gitops', '--credits', '50', '--key-name', 'setup');
-      expect((await stores.keys.recognise(ensured.key))?.organisation.id).to.equal('gitops');
-      expect((await stores.credits.balance('gitops')).granted).to.equal(0);
-    });
-
     const rejected: [string[], number, string][] = [
       [['organisation', 'add', 'Not Valid'], 1, 'must be a DNS label'],
       [['organisation', 'add', 'taken'], 1, 'organisation taken already exists'],
       [['organisation', 'add', 'another', '--namespaces', 'mine'], 1, 'namespace mine is already charged to organisation taken'],
-      [['organisation', 'add', 'another', '--namespaces', 'Not_Valid'], 1, 'Not_Valid is not a valid Kubernetes namespace'],
-      [['organisation', 'add', 'anonymous'], 1, 'already exists'],
       [['organisation', 'add'], 2, "Missing required argument 'ID'"],
-      [['organisation', 'add', 'a', 'b'], 2, 'Too many arguments'],
       [['organisation', 'grant', 'unknown', '5'], 1, 'Organisation unknown does not exist'],
-      [['organisation', 'grant', 'taken', '-5'], 1, '-5 is not a number of pages'],
-      [['organisation', 'grant', 'taken', '1.5'], 1, '1.5 is not a number of pages'],
-      [['organisation', 'grant', 'taken', '0'], 1, '0 is not a number of pages'],
-      [['organisation', 'block', 'unknown'], 1, 'Organisation unknown does not exist'],
       [['organisation', 'namespaces', 'taken', 'a', '--none'], 2, '--none cannot be combined with namespaces'],
       [['organisation', 'hand-over', 'taken'], 2, "Required option '--to <manifest|admin>' not specified"],
-      [['organisation', 'hand-over', 'taken', '--to', 'git'], 2, '--to must be manifest or admin, not git'],
-      [['organisation', 'hand-over', 'unknown', '--to', 'admin'], 1, 'Organisation unknown does not exist'],
       [['organisation', 'destroy', 'taken'], 2, "Unknown command 'destroy'"],
       [['organisation'], 2, 'Usage: curbcut-admin organisation'],
       [['organisation', 'add', ''], 2, 'It is empty.'],
       [['key', 'issue', '--organisation', 'taken', '--name', '--test'], 2, 'It is an option, so the value is missing.'],
-      [['nothing'], 2, "Unknown command 'nothing'"],
       [['user', 'add', 'somebody', '--organisation', 'taken'], 1, 'somebody is not an email address'],
-      [['user', 'add', 'a@b.example'], 2, "Required option '--organisation <ID>' not specified"],
       [['user', 'remove', 'a@b.example'], 1, 'No user has the address a@b.example'],
-      [['organisation', 'require-second-factor', 'unknown'], 1, 'Organisation unknown does not exist'],
       [['user', 'reset-second-factor', 'a@b.example'], 1, 'No user has the address a@b.example'],
-      [['user', 'reset-second-factor', 'a@b.example', 'x'], 2, 'Too many arguments'],
-      [['user', 'reset-password', 'a@b.example'], 1, 'No user has the address a@b.example'],
-      [['key', 'issue', '--organisation', 'taken'], 2, "Required option '--name <TEXT>' not specified"],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', 'soon'], 1, 'soon is not a date'],
-      [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', '2027-02-30'], 1, '2027-02-30 is not a date'],
-      [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', '2026-02-28'], 1, '2026-02-28 is in the past'],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--scopes', 'scans:all'], 1, '"scans:all" is not a scope'],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--scopes', ''], 2, 'It is empty.'],
-      [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--scopes', 'scans:read,scans:read'], 1, 'names a scope twice'],
       [['key', 'revoke', 'k', '--organisation', 'taken'], 1, 'taken has no live key k'],
     ];
     for (const [args, code, text] of rejected)
@@ -270,8 +216,6 @@ describe('curbcut-admin', () => {
       await admin('organisation', 'add', 'lost');
       const email = 'lost@people.example';
       await admin('user', 'add', email, '--organisation', 'lost');
-      expect((await admin('user', 'reset-second-factor', email)).out).to.equal(`${email} had no second factor.\n`);
-      expect(await json('user', 'reset-second-factor', email)).to.deep.equal({ email, removed: false, mailed: false });
       await stores.secondFactors.addPasskey(await accountOf(database.db, email), {
         id: 'x',
         name: 'x',
@@ -343,97 +287,55 @@ describe('curbcut-admin', () => {
 
     it('is removed only with --last-owner if there is no other owner', async () => {
       await admin('organisation', 'add', 'owned');
-      const listed = async () => (await admin('user', 'list', '--organisation', 'owned')).out;
       await admin('user', 'add', 'one@owned.example', '--organisation', 'owned');
       await admin('user', 'add', 'two@owned.example', '--organisation', 'owned', '--role', 'member');
       const refused = await admin('user', 'remove', 'one@owned.example');
       expect([refused.code, refused.out]).to.deep.equal([1, '']);
-      expect(refused.err).to.include(
-        'one@owned.example is the only owner of owned; add another owner first, or repeat the command with --last-owner',
-      );
-      expect(await listed()).to.include('one@owned.example');
-      expect((await admin('user', 'remove', 'two@owned.example')).out).to.equal('Removed two@owned.example from owned, and the account.\n');
+      expect(refused.err).to.include('add another owner first, or repeat the command with --last-owner');
+      expect((await admin('user', 'remove', 'two@owned.example')).code).to.equal(0);
       expect((await admin('user', 'remove', 'one@owned.example', '--last-owner')).code).to.equal(0);
-      expect(await listed()).to.equal('owned has no users.\n');
-      expect(await actions('owned')).to.deep.equal([
-        'organisation.add owned',
-        'user.add one@owned.example',
-        'user.add two@owned.example',
-        'user.remove two@owned.example',
-        'user.remove one@owned.example',
-      ]);
+      expect((await admin('user', 'list', '--organisation', 'owned')).out).to.equal('owned has no users.\n');
+      expect((await actions('owned')).at(-1)).to.equal('user.remove one@owned.example');
     });
 
     it('changes the role, but not that of the only owner', async () => {
       await admin('organisation', 'add', 'roles');
       await admin('user', 'add', 'one@roles.example', '--organisation', 'roles');
-      const refused = await admin('user', 'role', 'one@roles.example', '--role', 'viewer');
+      const change = () => admin('user', 'role', 'one@roles.example', '--role', 'viewer');
+      const refused = await change();
       expect([refused.code, refused.out]).to.deep.equal([1, '']);
-      expect(refused.err).to.include('one@roles.example is the only owner; make another user an owner first.');
-      const unknown = await admin('user', 'role', 'one@roles.example', '--role', 'emperor');
-      expect([unknown.code, unknown.err.split('\n')[0]]).to.deep.equal([
-        2,
-        'curbcut-admin: --role must be owner, member or viewer, not emperor.',
-      ]);
+      expect(refused.err).to.include('one@roles.example is the only owner');
       await admin('user', 'add', 'two@roles.example', '--organisation', 'roles');
-      const changed = await admin('user', 'role', 'one@roles.example', '--role', 'viewer');
-      expect(changed.out).to.equal('one@roles.example is now viewer of roles.\n');
-      expect((await stores.members.find('roles', 'one@roles.example'))?.role).to.equal('viewer');
+      expect((await change()).out).to.equal('one@roles.example is now viewer of roles.\n');
       expect((await actions('roles')).at(-1)).to.equal('user.role one@roles.example: viewer');
     });
 
-    const rejected: [password: string, text: string][] = [
-      ['', 'Standard input contains no password.'],
-      ['short', 'Use at least 15 characters'],
-      ['x'.repeat(1025), 'Use at most 1024 characters'],
-      ['strict@people.example', 'This password is easy to guess'],
-      ['passwordpassword', 'This password is easy to guess'],
-    ];
-    for (const [password, text] of rejected)
-      it(`cannot have the password ${JSON.stringify(password.slice(0, 25))} of ${password.length} characters`, async () => {
-        const [email, add] = ['strict@people.example', ['user', 'add', 'strict@people.example', '--organisation', 'people']];
-        input = `${password}\n`;
-        const refused = await admin(...add, '--password-stdin');
-        expect([refused.code, refused.out]).to.deep.equal([1, '']);
-        expect(refused.err).to.include(text);
-        expect(await stores.users.find(email)).to.equal(null);
-
-        const owner = ['--owner', email, '--credits', '5', '--key-name', 'setup'];
-        expect((await admin('organisation', 'ensure', 'people', ...owner)).err).to.include(text);
-        expect(await stores.users.find(email)).to.equal(null);
-
-        await admin(...add);
-        const before = (await stores.users.find(email))!;
-        expect((await admin('user', 'reset-password', email, '--password-stdin')).err).to.include(text);
-        expect(await stores.users.find(email)).to.deep.equal(before);
-        await admin('user', 'remove', email);
-      });
+    it('cannot have a weak password, by whichever command', async () => {
+      const [email, add] = ['strict@people.example', ['user', 'add', 'strict@people.example', '--organisation', 'people']];
+      const owner = ['--owner', email, '--credits', '5', '--key-name', 'setup'];
+      const refused = async (...args: string[]) => {
+        input = 'short\n';
+        const { code, out, err } = await admin(...args);
+        expect([code, out]).to.deep.equal([1, '']);
+        expect(err).to.include('Use at least 15 characters');
+      };
+      await refused(...add, '--password-stdin');
+      await refused('organisation', 'ensure', 'people', ...owner);
+      expect(await stores.users.find(email)).to.equal(null);
+      await admin(...add);
+      await refused('user', 'reset-password', email, '--password-stdin');
+    });
   });
 
   describe('key', () => {
     it('is issued, shown once, listed without its secret, and revoked', async () => {
       await admin('organisation', 'add', 'keyed');
-      const issued: { id: string; key: string } = await json(
-        'key',
-        'issue',
-        '--organisation',
-        'keyed',
-        '--name',
-        'CI',
-        '--expires',
-        '2126-01-31',
-        '--scopes',
-        'scans:read,scans:write',
-      );
-      expect((await stores.keys.recognise(issued.key))?.key).to.include({ id: issued.id, organisation: 'keyed' });
-      const listed = (await admin('key', 'list', '--organisation', 'keyed')).out;
-      expect(listed)
-        .to.include(issued.id)
-        .and.to.include(`…${issued.key.slice(-4)}`)
-        .and.to.include('2126-01-31')
-        .and.to.include('scans:read,scans:write')
-        .and.not.include(issued.key);
+      const options = ['--organisation', 'keyed', '--name', 'CI', '--expires', '2126-01-31', '--scopes', 'scans:read,scans:write'];
+      const issued: { id: string; key: string } = await json('key', 'issue', ...options);
       expect((await stores.keys.recognise(issued.key))?.key.scopes).to.deep.equal(['scans:read', 'scans:write']);
+      const listed = (await admin('key', 'list', '--organisation', 'keyed')).out;
+      for (const text of [issued.id, `…${issued.key.slice(-4)}`, '2126-01-31', 'scans:read,scans:write']) expect(listed).to.include(text);
+      expect(listed).to.not.include(issued.key);
       expect((await admin('key', 'revoke', issued.id, '--organisation', 'keyed')).code).to.equal(0);
       expect(await stores.keys.recognise(issued.key)).to.equal(null);
       // Entries of the same millisecond have no order.
@@ -446,11 +348,6 @@ describe('curbcut-admin', () => {
       expect(out)
         .to.match(/^Key: svc_test_\w{38}$/m)
         .and.match(/^It is a test key: /m);
-      await admin('key', 'issue', '--organisation', 'trying', '--name', 'CI');
-      const { out: list } = await admin('key', 'list', '--organisation', 'trying');
-      expect(list)
-        .to.match(/tests +test …\w{4}/)
-        .and.match(/CI +…\w{4}/);
     });
   });
 
@@ -467,18 +364,11 @@ describe('curbcut-admin', () => {
       expect(out).to.match(/Chat +example\.com +scan\.completed +api +enabled\n/);
       expect(out).to.match(/m +example\.org +scan\.failed +manifest +disabled: failing\n/);
       expect(out).not.to.include('secret');
-      expect(await json('webhook', 'list', '--organisation', 'hooked')).to.have.lengthOf(2);
       const enable = () => admin('webhook', 'enable', id, '--organisation', 'hooked');
       expect((await enable()).out).to.equal(`Webhook ${id} is enabled.\n`);
-      expect((await enable()).out).to.equal(`Webhook ${id} was already enabled.\n`);
       expect((await admin('webhook', 'disable', id, '--organisation', 'hooked')).out).to.equal(`Webhook ${id} is disabled.\n`);
       expect((await stores.webhooks.find('hooked', id))!.disabled).to.include({ reason: 'requested' });
       expect((await actions('hooked')).slice(-2)).to.deep.equal([`webhook.enable m (${id})`, `webhook.disable m (${id})`]);
-      const unknown = await admin('webhook', 'enable', 'x', '--organisation', 'hooked');
-      expect([unknown.code, unknown.err]).to.deep.equal([
-        1,
-        'curbcut-admin: hooked has no webhook x; run "curbcut-admin webhook list --organisation hooked".\n',
-      ]);
     });
   });
 
@@ -502,11 +392,6 @@ describe('curbcut-admin', () => {
       const [entry] = await stores.organisations.audit(ANONYMOUS, 50);
       expect(entry).to.include({ actor: 'curbcut-admin', action: 'mail.lift' });
       expect(entry!.subject).to.match(/^sha256:[0-9a-f]{64}$/);
-
-      await suppressions.unsubscribe(await suppressions.tokenFor('off@mailed.example', 'en'));
-      expect((await admin('mail', 'show', 'off@mailed.example')).out).to.include('Results of public scans are not sent: unsubscribed.');
-      const refused = await admin('mail', 'lift', 'no address');
-      expect([refused.code, refused.err]).to.deep.equal([1, 'curbcut-admin: no address is not an email address.\n']);
     });
   });
 
@@ -520,14 +405,6 @@ describe('curbcut-admin', () => {
       expect(issued.err).to.match(warning('key.issue'));
       const [, secret] = /^Key: (\S+)$/m.exec(issued.out)!;
       expect((await stores.keys.recognise(secret!))?.organisation.id).to.equal('unaudited');
-
-      const added = await admin('user', 'add', 'eve@unaudited.example', '--organisation', 'unaudited');
-      expect(added.code).to.equal(0);
-      const [, password] = /^Password: (\S+)$/m.exec(added.out)!;
-      expect((await stores.users.verify('eve@unaudited.example', password!))?.email).to.equal('eve@unaudited.example');
-      const reset = await admin('user', 'reset-password', 'eve@unaudited.example');
-      expect(reset.out).to.match(/^Password: \S+$/m);
-
       const granted = await admin('organisation', 'grant', 'unaudited', '5', '--id', 'one');
       expect([granted.code, granted.out]).to.deep.equal([0, 'Granted 5 pages (one); 5 available.\n']);
       expect(granted.err).to.match(warning('organisation.grant'));
@@ -557,12 +434,11 @@ describe('curbcut-admin', () => {
     expect(await json('organisation', 'grant', 'granted', '40', '--id', 'generated')).to.deep.include({ added: false, balance: 40 });
   });
 
-  it('issues at most 100 live keys to an organisation', async () => {
-    await admin('organisation', 'add', 'full');
-    for (let count = 0; count < 100; count += 1) await issueKey(stores.keys, 'full');
-    const refused = await admin('key', 'issue', '--organisation', 'full', '--name', 'one more');
-    expect([refused.code, refused.out]).to.deep.equal([1, '']);
-    expect(refused.err).to.include('organisation full has 100 live keys, which is the limit');
+  it('prints --help without a database', async () => {
+    let out = '';
+    const streams = { out: (text: string) => void (out += text), err: () => undefined };
+    expect(await run(['--help'], streams, () => Promise.reject(new Error('no database')))).to.equal(0);
+    expect(out).to.include('organisations, their credits and their namespaces: add, list');
   });
 
   describe('as a process', () => {
@@ -574,28 +450,15 @@ describe('curbcut-admin', () => {
         );
       });
 
-    it('prints --help without a database', async () => {
-      const ran = await runProcess(['--help'], {});
-      expect(ran.code).to.equal(0);
-      expect(ran.out).to.include('organisations, their credits and their namespaces: add, list');
-      expect((await runProcess(['organisation', 'add', '--help'], {})).out)
-        .to.include('--plan <TEXT>')
-        .and.include('--json');
-    });
-
-    it('names missing settings, and never prints the address of the database', async () => {
-      expect((await runProcess(['organisation', 'list'], {})).err).to.include('MONGODB_URL is not set');
+    it('never prints the address of the database', async () => {
       const wrong = await runProcess(['organisation', 'list'], { MONGODB_URL: 'postgres://user:secret@x' });
       expect(wrong).to.include({ code: 1, out: '' });
       expect(wrong.err).to.include('(hidden)').and.not.include('secret@');
     });
 
     it('changes the database of MONGODB_URL', async () => {
-      const environment = { MONGODB_URL: database.url };
-      expect((await runProcess(['organisation', 'add', 'process'], environment)).code).to.equal(0);
-      const grant = await runProcess(['organisation', 'grant', 'process', '7', '--json'], environment);
-      expect(JSON.parse(grant.out)).to.deep.include({ added: true, balance: 7 });
-      expect((await stores.credits.balance('process')).balance).to.equal(7);
+      expect((await runProcess(['organisation', 'add', 'process'], { MONGODB_URL: database.url })).code).to.equal(0);
+      expect(await stores.organisations.find('process')).to.include({ id: 'process' });
     });
   });
 });
