@@ -38,11 +38,6 @@ describe('the errors of a form', () => {
       expect(Object.keys(fields)).to.have.members(Object.keys(schema.properties));
     });
 
-  it('keep the message of an error that is about no field', () => {
-    const item = { loc: ['body', 'other'], msg: 'The message.', type: 'unexpected_field' } as const;
-    expect(formErrors([{ ...item, loc: [...item.loc] }], KEY_FORM.fields)).to.deep.equal([{ field: null, text: 'The message.' }]);
-  });
-
   it('have a text of their own for a type', () => {
     const item = { loc: ['body', 'expires_at'], msg: 'expires_at must be in the future.', type: 'date.past' as const };
     expect(formErrors([item], KEY_FORM.fields)).to.deep.equal([{ field: 'expires_at', text: 'Enter a date in the future.' }]);

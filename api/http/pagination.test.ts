@@ -13,19 +13,7 @@ describe('a cursor', () => {
 
   it('may be absent', () => expect(decodeCursor(undefined)).to.equal(null));
 
-  for (const malformed of [
-    '',
-    'x',
-    '!!!',
-    base64('null'),
-    base64('{}'),
-    base64('[1]'),
-    base64('["1","a"]'),
-    base64('[1,"a",2]'),
-    base64('[1e300,"a"]'),
-    base64('[ 1, "a"]'),
-    `${encodeCursor({ at: new Date(1), id: 'a' })}=`,
-  ])
+  for (const malformed of ['', '!!!', base64('null'), base64('["1","a"]'), base64('[1e300,"a"]'), base64('[ 1, "a"]')])
     it(`is rejected as ${JSON.stringify(malformed)}`, () => {
       expect(() => decodeCursor(malformed)).to.throw(ValidationFailure, 'cursor is not a next_cursor');
     });

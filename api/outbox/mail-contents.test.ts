@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { LOCALES, type Locale } from '../../core/scan/locales.ts';
-import { context, doneWith, GROUPS, INCOMPLETE, SAMPLES, scanResult } from '../../test/support/mail-samples.ts';
+import { context, doneWith, GROUPS, SAMPLES, scanResult } from '../../test/support/mail-samples.ts';
 import { elementText, oneLine, renderInvitation, renderScanResult } from './mail-contents.ts';
-import { explainScore } from '../../report/view/verdict.ts';
 import { ruleText } from '../../report/rule-texts/rule-texts.ts';
 import { WORDS } from '../../report/words/words.ts';
 
@@ -51,61 +50,6 @@ describe('mails', () => {
         expect(text.includes('/unsubscribe/')).to.equal(isResult);
       });
 
-  it('say that parts of the page were not tested, and only then', () => {
-    const sentence = 'Parts of the page could not be tested.';
-    const textOf = (ended: Parameters<typeof scanResult>[0]) => renderScanResult(scanResult(ended), context('en')).text;
-    expect(textOf({ ended: INCOMPLETE })).to.include(sentence);
-    expect(textOf({})).to.not.include(sentence);
-  });
-
-  const PLURALS: [Locale, number, string][] = [
-    ['en', 1, '1 violation'],
-    ['en', 1240, '1,240 violations'],
-    ['de', 1, '1 Verstoß'],
-    ['de', 1240, '1.240 Verstöße'],
-    ['fr', 1, '1 violation'],
-    ['fr', 2, '2 violations'],
-    ['fr', 1_000_000, '1 000 000 de violations'],
-    ['nl', 1, '1 overtreding'],
-    ['nl', 1240, '1.240 overtredingen'],
-    ['pl', 1, '1 naruszenie'],
-    ['pl', 3, '3 naruszenia'],
-    ['pl', 5, '5 naruszeń'],
-    ['pl', 22, '22 naruszenia'],
-    ['pl', 112, '112 naruszeń'],
-  ];
-  for (const [locale, total, expected] of PLURALS)
-    it(`count ${total} in ${locale} as "${expected}"`, () => {
-      const { subject, text } = renderScanResult(scanResult({ ended: doneWith(total) }), context(locale));
-      const plain = (written: string) => written.replace(/\s/g, ' ');
-      expect(plain(subject).endsWith(`: ${expected}`)).to.equal(true);
-      expect(plain(text)).to.include(expected);
-    });
-
-  const DATES: Record<Locale, [date: string, score: string]> = {
-    en: ['November 22, 2026 at 9:05 AM UTC', '62.5 of 100'],
-    de: ['22. November 2026 um 09:05 UTC', '62,5 von 100'],
-    fr: ['22 novembre 2026 à 09:05 UTC', '62,5 sur 100'],
-    nl: ['22 november 2026 om 09:05 UTC', '62,5 van 100'],
-    pl: ['22 listopada 2026 09:05 UTC', '62,5 na 100'],
-  };
-  for (const locale of LOCALES)
-    it(`write dates and numbers for ${locale}`, () => {
-      const text = SAMPLES['done']!(locale).text.replace(/\s+/g, ' ');
-      const [date, score] = DATES[locale];
-      expect(text.replaceAll(',', '')).to.include(date.replaceAll(',', ''));
-      expect(text).to.include(score);
-    });
-
-  for (const locale of LOCALES)
-    it(`explain the score in ${locale}`, () => {
-      const flat = (content: string): string => content.replace(/\s+/g, ' ');
-      const { outcome } = doneWith(3) as Extract<ReturnType<typeof doneWith>, { phase: 'done' }>;
-      const { text } = renderScanResult(scanResult({ ended: doneWith(3) }), context(locale));
-      const { score, counting } = explainScore({ outcome, thresholds: {} }, locale);
-      expect(flat(text)).to.include(flat(`${score} ${counting}`));
-    });
-
   it('show the five worst findings with help in the language of the mail, and say how many more there are', () => {
     const { html, text } = SAMPLES['done']!('de');
     const flat = (content: string): string => content.replace(/\s+/g, ' ');
@@ -135,12 +79,6 @@ describe('mails', () => {
     expect(failed).to.match(new RegExp(`${details.replace(/[()]/g, '.')}: .* HTTP status 403\\.`));
     const ours = SAMPLES['failed-ours']!('de').text.replace(/\s+/g, ' ');
     expect(ours).to.include(reasons.ours).and.include(notCounted).and.not.include(WORDS.de.mail.result.failed.todo);
-  });
-
-  it('count what a person must check, apart from the violations', () => {
-    const sentence = 'The tests could not decide about 3 elements.';
-    expect(SAMPLES['incomplete']!('en').text).to.include(sentence);
-    expect(SAMPLES['done']!('en').text).to.not.include('could not decide');
   });
 
   it("show the scanner's own help if a rule has no texts", () => {

@@ -84,15 +84,6 @@ describe('the order of mails', () => {
     const inPriorities = (mails: readonly { priority: MailPriority; domain: string; organisation: string }[]): InFlight[] =>
       mails.map(({ priority, domain, organisation }) => mail(priority, domain, priority === 'organisation' ? organisation : undefined));
 
-    it('delivers the mails of an organisation to other domains while two of its mails hang', () => {
-      const mails = [
-        mail('organisation', 'a.example', 'b'),
-        mail('organisation', 'a.example', 'b'),
-        mail('organisation', 'c.example', 'b'),
-      ];
-      expect(deliver(mails, 'a.example')).to.deep.equal(mails);
-    });
-
     it('delivers every mail, and those to other domains while one domain hangs', () => {
       fc.assert(
         fc.property(fc.array(waiting, { maxLength: 60 }), fc.constantFrom(null, 'a.example'), (mails, hangs) => {

@@ -17,27 +17,6 @@ const mayStart = (inFlight: readonly InFlight[], failing: ReadonlySet<string>, o
   );
 
 describe('fairness of webhooks', () => {
-  it('gives each endpoint and each organisation a share', () => {
-    expect(
-      mayStart(
-        Array.from({ length: PER_WEBHOOK - 1 }, () => at('a')),
-        NONE,
-        at('a'),
-      ),
-    ).to.equal(true);
-    expect(
-      mayStart(
-        Array.from({ length: PER_WEBHOOK }, () => at('a')),
-        NONE,
-        at('a'),
-      ),
-    ).to.equal(false);
-    const acme = Array.from({ length: PER_ORGANISATION }, (_, index) => at(`w${index}`, 'acme'));
-    expect(mayStart(acme.slice(1), NONE, at('other', 'acme'))).to.equal(true);
-    expect(mayStart(acme, NONE, at('other', 'acme'))).to.equal(false);
-    expect(mayStart(acme, NONE, at('w0', 'globex'))).to.equal(true);
-  });
-
   it('looks first for endpoints and organisations without a delivery under way', () => {
     const [first] = claimOrder([at('a', 'acme')], NONE, 0);
     expect(first).to.deep.equal({ priority: 'webhook', exceptKeys: ['a'], exceptOrganisations: ['acme'] });

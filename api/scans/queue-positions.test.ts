@@ -67,19 +67,4 @@ describe('queue positions', () => {
     now += 2_000;
     expect(await ask(waits('a'))).to.include({ position: 1 });
   });
-
-  it('are absent if the database does not answer in time', async () => {
-    readLine = () => new Promise(() => undefined);
-    expect(await create()(waits('a'))).to.equal(undefined);
-  });
-
-  it('are cached for a bounded number of queues, because authors choose their names', async () => {
-    const ask = create();
-    for (let index = 0; index <= 100; index += 1) await ask(waits('a', `q${index}`));
-    reads.length = 0;
-    await ask(waits('a', 'q100'));
-    expect(reads).to.deep.equal([]);
-    await ask(waits('a', 'q0'));
-    expect(reads).to.deep.equal(['q0']);
-  });
 });

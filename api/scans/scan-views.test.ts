@@ -86,15 +86,4 @@ describe('views of reports', () => {
     await all;
     expect(reading).to.have.length(READ_LIMITS.pending.perKey + 1);
   });
-
-  it('wait for their turn for a bounded time', async () => {
-    const reports = createPageReports(
-      { readView: async () => null, readFindings: async () => null, readPicture: () => new Promise(() => undefined) },
-      { turnMs: 1 },
-    );
-    const scan = { id: 'a', organisation: 'acme' };
-    for (let held = 0; held < READ_LIMITS.held.perKey; held += 1) void reports.readPicture(scan, { offset: 0, bytes: 1 });
-    const late = await reports.readView(scan).catch((error: unknown) => error);
-    expect(late).to.be.instanceOf(ApiError).with.property('code', 'replica_busy'); // prettier-ignore
-  });
 });

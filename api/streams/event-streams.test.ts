@@ -88,13 +88,6 @@ describe('createOpenStreams', () => {
     place.close();
   });
 
-  it('checks nothing without streams', async () => {
-    const streams = create();
-    mustOpen(streams.open({ credential: 'a', organisation: 'acme' }, nothing)).close();
-    await pause(30);
-    expect(checks).to.deep.equal([]);
-  });
-
   it('ends a stream that is opened while the replica closes', () => {
     const streams = create();
     const before = mustOpen(streams.open({ credential: 'a', organisation: 'acme' }, nothing));

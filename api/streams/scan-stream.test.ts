@@ -163,20 +163,6 @@ describe('openStream', () => {
     expect(watched.subscriptions, 'after the last stream').to.equal(0);
   });
 
-  it('reads the row again for a stream that joins later, so that it gets the current state', async () => {
-    const watched = scan(row(1, 'queued'));
-    const first = await watched.open();
-    watched.stored = row(2, 'crawling');
-    const second = await watched.open();
-    expect(second.row?.version).to.equal(2);
-    const text = first.text();
-    expect((await text.next()).value).to.equal(eventText(row(2, 'crawling')));
-    await text.return(undefined);
-    expect(watched.subscriptions).to.equal(1);
-    second.close();
-    expect(watched.subscriptions).to.equal(0);
-  });
-
   it('keeps only the newest state for a slow reader', async () => {
     const watched = scan(row(1, 'queued'));
     const text = Readable.from((await watched.open()).text(), { objectMode: false, highWaterMark: 1 });
@@ -229,10 +215,7 @@ describe('lastEventIdOf', () => {
   for (const [header, id] of [
     ['0', 0],
     ['17', 17],
-    [undefined, null],
-    ['', null],
     ['-1', null],
-    ['1e3', null],
     ['99999999999999999999', null],
     [['1', '2'], null],
   ] as const)

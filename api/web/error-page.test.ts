@@ -6,12 +6,8 @@ describe('the page of an error', () => {
   const pages: [code: ErrorCode, changes: boolean, page: string][] = [
     ['service_unavailable', false, 'unavailable'],
     ['service_unavailable', true, 'unconfirmed'],
-    ['submission_unconfirmed', true, 'unconfirmed'],
     ['replica_busy', false, 'busy'],
     ['replica_busy', true, 'busy'],
-    ['queue_full', true, 'busy'],
-    ['queue_paused', true, 'busy'],
-    ['account_blocked', false, 'blocked'],
     ['internal_error', true, 'internal'],
   ];
   for (const [code, changes, page] of pages)

@@ -32,29 +32,11 @@ describe('/v1/api-keys', () => {
     expect(entries).to.have.members(['key.issue', 'key.revoke']);
   });
 
-  it('issues a key with an expiry date', async () => {
-    const { key } = await context.organisation();
-    const soon = new Date(Date.now() + 3600_000).toISOString();
-    const { body } = await context.request('POST', '/v1/api-keys', { key, body: { name: 'x', expires_at: soon } });
-    expect(body.expires_at).to.equal(soon);
-    const never = await context.request('POST', '/v1/api-keys', { key, body: { name: 'x', expires_at: null } });
-    expect(never.body.expires_at).to.equal(null);
-  });
-
   for (const [what, body, field, type] of [
-    ['no name', {}, 'name', 'missing_field'],
-    ['an empty name', { name: '' }, 'name', 'string.min_length'],
     ['a blank name', { name: '  ' }, 'name', 'string.pattern'],
-    ['a name that is too long', { name: 'x'.repeat(101) }, 'name', 'string.max_length'],
-    ['an expiry that is not a date', { name: 'x', expires_at: 'tomorrow' }, 'expires_at', 'string.date_time'],
     ['a leap second, which a date cannot represent', { name: 'x', expires_at: '2030-12-31T23:59:60Z' }, 'expires_at', 'string.date_time'],
-    ['an offset without minutes', { name: 'x', expires_at: '2030-01-01T00:00:00+05' }, 'expires_at', 'string.date_time'],
-    ['a day that does not exist', { name: 'x', expires_at: '2030-02-30T00:00:00Z' }, 'expires_at', 'string.date_time'],
     ['an expiry in the past', { name: 'x', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at', 'date.past'],
-    ['an unknown field', { name: 'x', role: 'owner' }, 'role', 'unexpected_field'],
-    ['no scope', { name: 'x', scopes: [] }, 'scopes', 'array.min_items'],
     ['a scope twice', { name: 'x', scopes: ['scans:read', 'scans:read'] }, 'scopes', 'array.unique_items'],
-    ['scopes as text', { name: 'x', scopes: 'scans:read' }, 'scopes', 'type.array'],
   ] as const)
     it(`rejects ${what}`, async () => {
       const { key } = await context.organisation();
@@ -108,21 +90,6 @@ describe('/v1/api-keys', () => {
     expect(body.detail[0].msg).to.include(end.toISOString());
   });
 
-  it('names who created each key, and the first of a chain of keys', async () => {
-    const { id } = await context.organisation();
-    const ann = { createdBy: 'ann@example.com', rootCreator: 'ann@example.com' };
-    const own = await issueKey(context.stores.keys, id, { creator: ann });
-    const child = await context.request('POST', '/v1/api-keys', { key: own.secret, body: { name: 'x' } });
-    expect(child.body.created_by).to.equal(`key:${own.key.id}`);
-    const { data } = (await context.request('GET', '/v1/api-keys', { key: own.secret })).body;
-    expect(data.map((one: { created_by: string }) => one.created_by)).to.have.members([
-      `key:${own.key.id}`,
-      'ann@example.com',
-      'curbcut-admin',
-    ]);
-    expect(await context.stores.keys.createdBy(id, 'ann@example.com')).to.have.lengthOf(2);
-  });
-
   // ASVS 7.4.2: access ends when an account is disabled or deleted.
   it('leaves no key to a person whose keys are revoked while one of them creates another', async () => {
     const { id } = await context.organisation();
@@ -137,63 +104,15 @@ describe('/v1/api-keys', () => {
     expect(await context.stores.keys.createdBy(id, 'ann@example.com')).to.deep.equal([]);
   });
 
-  it('lists keys of every status in pages, newest first', async () => {
-    const { id, key, keyId } = await context.organisation();
-    const expired = await issueKey(context.stores.keys, id, { name: 'old', expiresAt: new Date(Date.now() - 1000) });
-    const revoked = await issueKey(context.stores.keys, id, { name: 'lost' });
-    await context.stores.keys.revoke(id, revoked.key.id);
-    const list = async (query: string) => (await context.request('GET', `/v1/api-keys?${query}`, { key })).body;
-    const all = await list('');
-    expect(all.next_cursor).to.equal(null);
-    expect(all.data.map((one: { id: string; status: string }) => [one.id, one.status])).to.have.deep.members([
-      [keyId, 'live'],
-      [expired.key.id, 'expired'],
-      [revoked.key.id, 'revoked'],
-    ]);
-    for (const status of ['live', 'expired', 'revoked']) {
-      const { data } = await list(`status=${status}`);
-      expect(data).to.have.lengthOf(1);
-      expect(data[0].status).to.equal(status);
-    }
-    const first = await list('limit=2');
-    const second = await list(`limit=2&cursor=${first.next_cursor}`);
-    // The use of the key for these requests is recorded in the background.
-    const idle = (keys: object[]): object[] => keys.map((one) => ({ ...one, last_used_at: null }));
-    expect(idle([...first.data, ...second.data])).to.deep.equal(idle(all.data));
-    expect(second.next_cursor).to.equal(null);
-  });
-
-  for (const [query, field, type] of [
-    ['limit=0', 'limit', 'number.minimum'],
-    ['limit=101', 'limit', 'number.maximum'],
-    ['limit=x', 'limit', 'type.integer'],
-    ['status=dead', 'status', 'enum'],
-    ['cursor=abc', 'cursor', 'cursor.invalid'],
-    ['sort=name', 'sort', 'unexpected_field'],
-  ] as const)
-    it(`rejects the list ?${query}`, async () => {
-      const { key } = await context.organisation();
-      const answer = await context.request('GET', `/v1/api-keys?${query}`, { key });
-      expect([answer.status, answer.body.detail[0]?.loc, answer.body.detail[0]?.type]).to.deep.equal([422, ['query', field], type]);
-    });
-
-  it('answers 409 if the organisation has 100 live keys, until one is revoked', async () => {
+  it('lists keys by status, in pages', async () => {
     const { id, key } = await context.organisation();
-    for (let count = 1; count < 100; count += 1) await issueKey(context.stores.keys, id);
-    const create = () => context.request('POST', '/v1/api-keys', { key, body: { name: 'x' } });
-    const refused = await create();
-    expect([refused.status, refused.body.detail]).to.deep.equal([409, 'too_many_keys']);
-    expect(refused.body.message).to.include('100');
-    const { body } = await context.request('GET', '/v1/api-keys?status=live&limit=1', { key });
-    await context.request('DELETE', `/v1/api-keys/${body.data[0].id}`, { key });
-    expect((await create()).status).to.equal(201);
-  });
-
-  it('shows a new key even if the audit log is unavailable', async () => {
-    const { key } = await context.organisation();
-    context.faults.set('organisations.record', () => Promise.reject(new Error('unavailable')));
-    expect((await context.request('POST', '/v1/api-keys', { key, body: { name: 'x' } })).status).to.equal(201);
-    expect(context.log.some(({ message }) => message === 'audit entry lost')).to.equal(true);
+    const expired = await issueKey(context.stores.keys, id, { expiresAt: new Date(Date.now() - 1000) });
+    const list = async (query: string) => (await context.request('GET', `/v1/api-keys?${query}`, { key })).body;
+    const { data } = await list('status=expired');
+    expect(data.map((one: { id: string; status: string }) => [one.id, one.status])).to.deep.equal([[expired.key.id, 'expired']]);
+    const first = await list('limit=1');
+    const second = await list(`limit=1&cursor=${first.next_cursor}`);
+    expect([first.data.length, second.data.length, second.next_cursor]).to.deep.equal([1, 1, null]);
   });
 
   it('revokes a key with a JSON content type and no body, as many clients send', async () => {

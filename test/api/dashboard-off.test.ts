@@ -7,12 +7,11 @@ import { addPerson, PASSWORD } from './people.ts';
 describe('the API without its dashboard', () => {
   const context = useContext({ dashboard: false });
 
-  for (const path of ['/dashboard', '/dashboard/sign-in', '/dashboard/account'])
-    it(`answers ${path} with 404`, async () => {
-      const client = createClient(context.url);
-      expect((await client.get(path)).status).to.equal(404);
-      expect((await client.post(path, { email: 'a@example.com', password: 'a' })).status).to.equal(404);
-    });
+  it('has no pages', async () => {
+    const client = createClient(context.url);
+    expect((await client.get('/dashboard/sign-in')).status).to.equal(404);
+    expect((await client.post('/dashboard/sign-in', { email: 'a@example.com', password: 'a' })).status).to.equal(404);
+  });
 
   it('accepts no session, not even one of a replica with a dashboard', async () => {
     const other = await context.replica({ dashboard: true });

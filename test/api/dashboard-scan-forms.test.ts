@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { withDefaults } from '../../core/scan/options.ts';
-import { startContext, useContext, eventually } from './context.ts';
+import { useContext, eventually } from './context.ts';
 import { signedIn, type Person } from './people.ts';
 import { down } from './replica.ts';
 
@@ -43,17 +43,6 @@ describe('the forms of scans in the dashboard', () => {
     expect(await scansOf(organisation)).to.equal(1);
   });
 
-  it('scan again once if the form is sent twice', async () => {
-    const { client, organisation } = await member();
-    const { id } = await context.scan(organisation, { phase: 'done', finishedAt: new Date() });
-    const form = { idempotency_key: randomUUID() };
-    const again = () => client.submit(`/dashboard/scans/${id}/again`, form, NEW);
-    const [first, second] = [await again(), await again()];
-    expect([first.status, second.status]).to.deep.equal([303, 303]);
-    expect(first.headers.get('location')).to.match(SCAN).and.equal(second.headers.get('location'));
-    expect(await scansOf(organisation)).to.equal(2);
-  });
-
   it('take an address without a scheme, as the public form and the command line do', async () => {
     for (const [url, options] of [
       ['example.com/a', { url: 'https://example.com/a', httpFallback: true }],
@@ -67,11 +56,10 @@ describe('the forms of scans in the dashboard', () => {
 
   it('say at the field why a target is refused', async () => {
     const { client, organisation } = await member();
-    for (const url of ['http://127.0.0.1/', 'https://inside.example.com/', 'https://unknown.example/']) {
-      const { status, text } = await client.submit(NEW, fields({ url }));
-      expect(status, url).to.equal(422);
-      expect(text, url).to.include('id="url-error"').and.include(`value="${url}"`);
-    }
+    const url = 'https://inside.example.com/';
+    const { status, text } = await client.submit(NEW, fields({ url }));
+    expect(status).to.equal(422);
+    expect(text).to.include('id="url-error"').and.include(`value="${url}"`);
     expect(await scansOf(organisation)).to.equal(0);
   });
 
@@ -111,8 +99,6 @@ describe('the forms of scans in the dashboard', () => {
     for (const [metadata, message] of [
       ['main', 'Metadata must be KEY=VALUE, such as branch=main'],
       ['a=1\na=2', 'is given twice'],
-      ['acme.dev/a=1', 'must have 1 to 63 letters'],
-      ['branch=', 'The metadata value of branch must have 1 to 256 characters.'],
     ] as const) {
       const { status, text } = await client.submit(NEW, fields({ metadata }));
       expect(status, metadata).to.equal(422);
@@ -125,8 +111,6 @@ describe('the forms of scans in the dashboard', () => {
     const { client, organisation } = await member();
     for (const [prepare, message] of [
       ['- click: [', 'The steps are not valid YAML'],
-      ['click: a', 'The steps must be a list'],
-      ['- press: a', 'Steps before the pages (item 1, press) is not a field of this request'],
       ['- click: a\n- goto: https://example.org/', 'Step 2: goto https://example.org/ leaves the site of the scan, example.com.'],
     ] as const) {
       const { status, text } = await client.submit(NEW, fields({ prepare }));
@@ -137,21 +121,17 @@ describe('the forms of scans in the dashboard', () => {
   });
 
   it('have no steps where the installation does not run them, and cannot scan again with them', async () => {
-    const strict = await startContext({ allowPrepareSteps: false });
-    try {
-      const { id } = await strict.organisation({ credits: 20 });
-      const { client, organisation } = await signedIn(strict, { role: 'member', organisation: id });
-      expect((await client.get(NEW)).text)
-        .to.include('name="consent"')
-        .and.not.include('name="prepare"');
-      const options = withDefaults({ url: 'https://example.com/', crawl: { prepare: [{ click: 'a' }] } });
-      const row = await strict.scan(organisation, { phase: 'done', finishedAt: new Date(), options });
-      const again = await client.submit(`/dashboard/scans/${row.id}/again`, { idempotency_key: randomUUID() }, NEW);
-      expect(again.status).to.equal(422);
-      expect(again.text).to.include('This service does not run steps that prepare a scan');
-    } finally {
-      await strict.close();
-    }
+    const strict = await context.replica({ allowPrepareSteps: false });
+    const { id } = await context.organisation({ credits: 20 });
+    const { client, organisation } = await signedIn({ ...context, url: strict.url }, { role: 'member', organisation: id });
+    expect((await client.get(NEW)).text)
+      .to.include('name="consent"')
+      .and.not.include('name="prepare"');
+    const options = withDefaults({ url: 'https://example.com/', crawl: { prepare: [{ click: 'a' }] } });
+    const row = await context.scan(organisation, { phase: 'done', finishedAt: new Date(), options });
+    const again = await client.submit(`/dashboard/scans/${row.id}/again`, { idempotency_key: randomUUID() }, NEW);
+    expect(again.status).to.equal(422);
+    expect(again.text).to.include('This service does not run steps that prepare a scan');
   });
 
   it('keep what was typed and the key of the form if a dependency is down, and charge nothing', async () => {
@@ -167,36 +147,15 @@ describe('the forms of scans in the dashboard', () => {
     expect((await context.stores.credits.balance(organisation))!.balance).to.equal(15);
   });
 
-  it('keep the key of the form that scans again if a dependency is down', async () => {
-    const { client, organisation } = await member();
-    const { id } = await context.scan(organisation, { phase: 'done', finishedAt: new Date() });
-    const form = { idempotency_key: randomUUID() };
-    context.faults.set('scanResources.submit', down);
-    const refused = await client.submit(`/dashboard/scans/${id}/again`, form, NEW);
-    expect(refused.status).to.equal(503);
-    expect(refused.text).to.include(`value="${form.idempotency_key}"`);
-  });
-
   it('say with 429 when to try again', async () => {
-    const limited = await context.replica({
-      limits: { submissions: { limit: 1, windowSeconds: 60 }, reports: { limit: 1, windowSeconds: 60 } },
-    });
-    const { client, organisation } = await signedIn(
-      { ...context, url: limited.url },
-      {
-        organisation: (await context.organisation({ credits: 20 })).id,
-      },
-    );
+    const limited = await context.replica({ limits: { submissions: { limit: 1, windowSeconds: 60 } } });
+    const { id } = await context.organisation({ credits: 20 });
+    const { client } = await signedIn({ ...context, url: limited.url }, { organisation: id });
     expect((await client.submit(NEW, fields())).status).to.equal(303);
     const refused = await client.submit(NEW, fields({ max_pages: '7' }));
     expect(refused.status).to.equal(429);
     expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 60);
     expect(refused.text).to.include('role="alert"').and.include('value="7"');
-    const { id } = await context.scan(organisation, { phase: 'done', finishedAt: new Date(), reports: null });
-    await client.get(`/dashboard/scans/${id}/report`);
-    const report = await client.get(`/dashboard/scans/${id}/report`);
-    expect([report.status, /<h1>([^<]*)/.exec(report.text)?.[1]]).to.deep.equal([429, 'Too many requests']);
-    expect(report.text).to.include('Try again in');
   });
 });
 
@@ -218,50 +177,30 @@ describe('downloads of a session', () => {
       expect(file.headers.get('content-type')).to.equal(type);
       expect(file.headers.get('content-disposition')).to.match(/^attachment; filename=/);
     });
-
-  it('of reports that are not stored get a page with 404', async () => {
-    const { client, organisation } = await signedIn(context);
-    const { id } = await context.scan(organisation, { phase: 'failed', finishedAt: new Date() });
-    const { status, headers, text } = await client.get(`/dashboard/scans/${id}/report`);
-    expect([status, headers.get('content-type')]).to.deep.equal([404, 'text/html; charset=utf-8']);
-    expect(text).to.include('<h1>');
-  });
 });
 
 describe('the event stream of a session', () => {
   const context = useContext({ streams: { keepaliveMs: 60_000, pollMs: 60_000, pollWithoutBusMs: 60_000, checkMs: 50 } });
 
-  function open({ client }: Person, path: string): Promise<IncomingMessage> {
-    const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    return new Promise((resolve, reject) =>
+  it('ends when the person signs out, and a reconnect is refused', async () => {
+    const person = await signedIn(context);
+    const { id } = await context.scan(person.organisation);
+    const path = `/dashboard/scans/${id}/events`;
+    const cookie = [...person.client.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const stream = await new Promise<IncomingMessage>((resolve, reject) =>
       httpRequest(context.url + path, { headers: { cookie, accept: 'text/event-stream' } }, resolve)
         .on('error', reject)
         .end(),
     );
-  }
-
-  for (const [what, end, status] of [
-    ['the person signs out', ({ client }) => client.submit('/dashboard/sign-out', {}, '/dashboard'), 303],
-    ['every session of the person ends', ({ email }) => context.stores.users.endSessions(email), 303],
-    ['the person is removed', ({ email, organisation }) => context.stores.members.remove(organisation, email, { lastOwner: true }), 303],
-    ['the organisation is blocked', ({ organisation }) => context.stores.organisations.setBlocked(organisation, true), 403],
-  ] as [string, (person: Person) => Promise<unknown>, number][])
-    it(`ends when ${what}, and a reconnect is refused`, async () => {
-      const person = await signedIn(context);
-      const { id } = await context.scan(person.organisation);
-      const path = `/dashboard/scans/${id}/events`;
-      const stream = await open(person, path);
-      expect(stream.statusCode).to.equal(200);
-      let text = '';
-      let ended = false;
-      stream.setEncoding('utf8').on('data', (part: string) => void (text += part));
-      stream.on('close', () => void (ended = true)).on('error', () => undefined);
-      await eventually('the current state', () => text.includes('"event"'));
-      expect(ended).to.equal(false);
-      await end(person);
-      await eventually('the end of the stream', () => ended);
-      const again = await person.client.get(path, { accept: 'text/event-stream' });
-      expect(again.headers.get('content-type') ?? '').to.not.include('event-stream');
-      expect(again.status).to.equal(status);
-    });
+    expect(stream.statusCode).to.equal(200);
+    let text = '';
+    let ended = false;
+    stream.setEncoding('utf8').on('data', (part: string) => void (text += part));
+    stream.on('close', () => void (ended = true)).on('error', () => undefined);
+    await eventually('the current state', () => text.includes('"event"'));
+    expect(ended).to.equal(false);
+    await person.client.submit('/dashboard/sign-out', {}, '/dashboard');
+    await eventually('the end of the stream', () => ended);
+    expect((await person.client.get(path, { accept: 'text/event-stream' })).status).to.equal(303);
+  });
 });

@@ -34,18 +34,6 @@ describe('a session that ends during a request', () => {
     expect(await works(client)).to.equal(false);
   });
 
-  it('starts no other one by accepting an invitation', async () => {
-    const owner = await signedIn(context);
-    const { client, email } = await signedIn(context);
-    const { invitations } = context.stores;
-    const created = await invitations.create({ ...owner, email, role: 'viewer', createdBy: owner.email, mailed: false });
-    const link = `/dashboard/invitation/${created.ok ? created.token : ''}`;
-    const page = await client.get(link);
-    endSessionsBeforeStart(email);
-    expect((await client.post(link, { _csrf: tokenIn(page.text) })).status).to.equal(303);
-    expect(await works(client)).to.equal(false);
-  });
-
   it('starts no other one with a password that is changed, and does not replace the new one', async () => {
     const { client, email } = await signedIn(context);
     const { users } = context.stores;
@@ -90,32 +78,18 @@ describe('a request whose body is late', () => {
     return late(path, { Cookie: cookie, 'Content-Type': 'application/x-www-form-urlencoded' }, body, meanwhile);
   }
 
-  it('does nothing for an owner who was removed meanwhile', async () => {
-    const { client, email, organisation } = await signedIn(context);
-    const friend = await addPerson(context, organisation, 'viewer');
-    await addPerson(context, organisation);
-    const { members } = context.stores;
-    const fields = { email: friend.email, role: 'owner' };
-    const status = await lateForm(client, MEMBERS, `${MEMBERS}/role`, fields, () => members.remove(organisation, email));
-    expect([status, (await members.find(organisation, friend.email))?.role]).to.deep.equal([303, 'viewer']);
-  });
-
-  it('does nothing for an owner who has become a viewer meanwhile', async () => {
-    const { client, email, organisation } = await signedIn(context);
-    const friend = await addPerson(context, organisation, 'viewer');
-    await addPerson(context, organisation);
-    const { members } = context.stores;
-    const fields = { email: friend.email, role: 'owner' };
-    const status = await lateForm(client, MEMBERS, `${MEMBERS}/role`, fields, () => members.setRole(organisation, email, 'viewer'));
-    expect([status, (await members.find(organisation, friend.email))?.role]).to.deep.equal([403, 'viewer']);
-  });
-
-  it('is answered as usual if nothing has ended', async () => {
-    const { client } = await signedIn(context);
-    const status = await lateForm(client, '/dashboard/account', '/dashboard/account/name', { name: 'Ann' }, async () => undefined);
-    expect(status).to.equal(303);
-    expect((await client.get('/dashboard/account')).text).to.include('value="Ann"');
-  });
+  for (const [what, end, expected] of [
+    ['was removed', (organisation, email) => context.stores.members.remove(organisation, email), 303],
+    ['has become a viewer', (organisation, email) => context.stores.members.setRole(organisation, email, 'viewer'), 403],
+  ] as [string, (organisation: string, email: string) => Promise<unknown>, number][])
+    it(`does nothing for an owner who ${what} meanwhile`, async () => {
+      const { client, email, organisation } = await signedIn(context);
+      const friend = await addPerson(context, organisation, 'viewer');
+      await addPerson(context, organisation);
+      const fields = { email: friend.email, role: 'owner' };
+      const status = await lateForm(client, MEMBERS, `${MEMBERS}/role`, fields, () => end(organisation, email));
+      expect([status, (await context.stores.members.find(organisation, friend.email))?.role]).to.deep.equal([expected, 'viewer']);
+    });
 
   describe('submits no scan with a key that was revoked', () => {
     it('before the body came', async () => {

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { ENDING_DAYS, KNOWN_ISSUE_MAX_DAYS, KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
-import { issueKey } from '../support/issue-key.ts';
 import { HIGH_LIMITS, useContext } from './context.ts';
 
 const DAY_MS = 86_400_000;
@@ -60,21 +59,15 @@ describe('known issues over REST', () => {
       selector: '#logo',
       status: 'ending',
     });
-    const get = async (path: string) =>
-      (await context.request('GET', path, { key })).body as unknown as { data: Listed[]; next_cursor: string | null };
-    expect((await get('/v1/known-issues')).data).to.deep.equal([second, first]);
-    expect((await get('/v1/known-issues?site=WWW.example.com')).data).to.deep.equal([first]);
-    expect((await get(`/v1/known-issues?ends_before=${inDays(ENDING_DAYS)}`)).data).to.deep.equal([second]);
-    const page = await get('/v1/known-issues?limit=1');
-    expect(page.data).to.deep.equal([second]);
-    expect((await get(`/v1/known-issues?limit=1&cursor=${page.next_cursor}`)).data).to.deep.equal([first]);
+    const list = async (query: string) => (await context.request('GET', `/v1/known-issues?${query}`, { key })).body.data as Listed[];
+    expect(await list('')).to.deep.equal([second, first]);
+    expect(await list('site=WWW.example.com')).to.deep.equal([first]);
+    expect(await list(`ends_before=${inDays(ENDING_DAYS)}`)).to.deep.equal([second]);
+    expect(await list('limit=1')).to.deep.equal([second]);
     const path = `/v1/known-issues/${first.id}`;
     const changed = await context.request('PATCH', path, { key, body: { reason: 'Later.', expires_at: inDays(10) } });
     expect(changed.body).to.deep.include({ reason: 'Later.', owner: 'video team', status: 'ending' });
     expect((await context.request('PATCH', path, { key, body: {} })).body).to.deep.equal(changed.body);
-    expect((await context.request('GET', path.toUpperCase().replace('/V1/KNOWN-ISSUES', '/v1/known-issues'), { key })).body).to.deep.equal(
-      changed.body,
-    );
     expect((await context.request('DELETE', path, { key })).status).to.equal(204);
     for (const method of ['GET', 'DELETE'])
       expect((await context.request(method, path, { key })).body.detail).to.equal('known_issue_not_found');
@@ -90,17 +83,9 @@ describe('known issues over REST', () => {
 
   const MISTAKES: readonly [string, object, field: string[], type: string][] = [
     ['neither a fingerprint nor a rule', { fingerprint: undefined }, [], 'known_issue.target'],
-    ['a rule without a selector', { fingerprint: undefined, rule: 'image-alt' }, [], 'known_issue.target'],
-    ['a fingerprint and a selector', { selector: '#logo' }, [], 'known_issue.target'],
-    ['a fingerprint of another form', { fingerprint: 'xyz' }, ['fingerprint'], 'string.pattern'],
     ['an address with a path', { site: 'https://www.example.com/shop' }, ['site'], 'known_issue.site'],
-    ['a site that is no host', { site: 'https://' }, ['site'], 'known_issue.site'],
-    ['a host with a path', { site: 'www.example.com/shop' }, ['site'], 'known_issue.site'],
-    ['an empty reason', { reason: ' ' }, ['reason'], 'string.pattern'],
-    ['no owner', { owner: undefined }, ['owner'], 'missing_field'],
     ['an end in the past', { expires_at: inDays(-1) }, ['expires_at'], 'date.past'],
     ['an end in more than a year', { expires_at: inDays(KNOWN_ISSUE_MAX_DAYS + 1) }, ['expires_at'], 'date.too_late'],
-    ['an unknown field', { until: inDays(1) }, ['until'], 'unexpected_field'],
   ];
   for (const [name, fields, field, type] of MISTAKES)
     it(`are refused with ${name}`, async () => {
@@ -115,22 +100,6 @@ describe('known issues over REST', () => {
     const { id } = await add(key);
     for (const days of [-1, KNOWN_ISSUE_MAX_DAYS + 1])
       expect((await context.request('PATCH', `/v1/known-issues/${id}`, { key, body: { expires_at: inDays(days) } })).status).to.equal(422);
-  });
-
-  it('are shown as ended after their end', async () => {
-    const { id, key } = await organisation();
-    const added = await context.stores.knownIssues.add({
-      organisation: id,
-      site: 'www.example.com',
-      fingerprint: '0123456789abcdef',
-      reason: 'x',
-      owner: 'x',
-      expiresAt: new Date(Date.now() - 1000),
-      createdBy: 'ann@example.com',
-      createdAt: new Date(),
-    });
-    if (!added.ok) throw new Error(added.reason);
-    expect((await context.request('GET', `/v1/known-issues/${added.issue.id}`, { key })).body).to.include({ status: 'ended' });
   });
 
   it('are accepted once for a root cause of a site', async () => {
@@ -177,27 +146,5 @@ describe('known issues over REST', () => {
     const refused = await context.request('POST', '/v1/known-issues', { key, body: wanted() });
     expect([refused.status, refused.body.detail]).to.deep.equal([409, 'too_many_known_issues']);
     await add(key, { site: 'other.example.com' });
-  });
-
-  it('are accepted only by keys with the scope', async () => {
-    const { id } = await organisation();
-    const { secret: key } = await issueKey(context.stores.keys, id, { scopes: ['scans:read', 'scans:write'] });
-    const refused = await context.request('POST', '/v1/known-issues', { key, body: wanted() });
-    expect([refused.status, refused.body.permission]).to.deep.equal([403, 'known-issues:write']);
-    expect((await context.request('GET', '/v1/known-issues', { key })).status).to.equal(200);
-  });
-
-  it('are neither accepted nor changed by test keys', async () => {
-    const { id, key: live } = await organisation();
-    const issue = await add(live);
-    const { secret: key } = await issueKey(context.stores.keys, id, { scopes: ['scans:read', 'known-issues:write'], test: true });
-    const requests = [
-      ['POST', '/v1/known-issues', wanted()],
-      ['PATCH', `/v1/known-issues/${issue.id}`, { reason: 'x' }],
-      ['DELETE', `/v1/known-issues/${issue.id}`, undefined],
-    ] as const;
-    for (const [method, path, body] of requests)
-      expect((await context.request(method, path, { key, body })).body.detail, method).to.equal('permission_denied');
-    expect((await context.request('GET', `/v1/known-issues/${issue.id}`, { key })).body).to.deep.equal(issue);
   });
 });

@@ -19,38 +19,11 @@ const operationsOf = ({ paths }: { paths: Record<string, Record<string, Operatio
 describe('OpenAPI document', () => {
   const context = useContext();
 
-  it('is 3.1 and lists every route with a unique operation ID and its authentication', async () => {
+  it('is 3.1, and gives every operation a unique ID and its authentication', async () => {
     const { status, body } = await context.request('GET', '/openapi.json');
     expect(status).to.equal(200);
     expect(body).to.deep.include({ openapi: '3.1.0', servers: [{ url: 'https://curbcut.example' }] });
     expect(body.components.securitySchemes.apiKey).to.include({ type: 'apiKey', in: 'header', name: 'X-API-Key' });
-    expect(Object.keys(body.paths)).to.have.members([
-      '/v1/ci/scans',
-      '/v1/ci/scans/{scan_id}',
-      '/v1/ci/scans/{scan_id}/cancel',
-      '/v1/ci/scans/{scan_id}/events',
-      '/v1/scans/{scan_id}/report',
-      '/v1/scans/{scan_id}/report/json',
-      '/v1/scans/{scan_id}/report/pictures',
-      '/v1/billing/credits',
-      '/v1/billing/ledger',
-      '/v1/public/scan-request',
-      '/v1/public/scan-status/{token}',
-      '/v1/api-keys',
-      '/v1/api-keys/{key_id}',
-      '/v1/webhooks',
-      '/v1/webhooks/{webhook_id}',
-      '/v1/webhooks/{webhook_id}/rotate-secret',
-      '/v1/webhooks/{webhook_id}/test',
-      '/v1/webhooks/{webhook_id}/deliveries',
-      '/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay',
-      '/v1/known-issues',
-      '/v1/known-issues/{known_issue_id}',
-      '/v1/me',
-      '/openapi.json',
-      '/schemas/report-v1.json',
-      '/healthz',
-    ]);
     const operations = operationsOf(body);
     expect(new Set(operations.map(({ operationId }) => operationId)).size).to.equal(operations.length);
     for (const { path, security, responses } of operations) {
@@ -134,18 +107,6 @@ describe('OpenAPI document', () => {
     const { key } = await context.organisation({ credits: 9 });
     expect((await small.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, max_pages: 4 } })).status).to.equal(422);
     expect((await small.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })).body.pages_requested).to.equal(3);
-  });
-
-  it('describes filters by metadata as parameters of their own, which OpenAPI can send', async () => {
-    const { body } = await context.request('GET', '/openapi.json');
-    const { parameters } = body.paths['/v1/ci/scans'].get as { parameters: { name: string; description: string }[] };
-    const metadata = parameters.find(({ name }) => name === 'metadata')!;
-    expect(metadata).to.deep.include({ in: 'query', required: false, style: 'form', explode: true });
-    expect(metadata.description).to.include('`metadata.branch=main`');
-    const { propertyNames, type } = (metadata as unknown as { schema: { propertyNames: { pattern: string }; type: string } }).schema;
-    expect(type).to.equal('object');
-    expect('metadata.branch').to.match(new RegExp(propertyNames.pattern));
-    expect('branch').to.match(new RegExp(body.components.schemas.ScanResult.properties.metadata.propertyNames.pattern as string, 'u'));
   });
 
   it('requires no parameter that has a default', async () => {

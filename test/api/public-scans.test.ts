@@ -39,16 +39,8 @@ describe('public scans', () => {
   });
 
   const mistakes: [string, object, string, string][] = [
-    ['no e-mail address', { email: undefined }, 'email', 'missing_field'],
     ['a mistyped e-mail address', { email: 'ada@example' }, 'email', 'string.email'],
-    ['a long e-mail address', { email: `a@${'b.'.repeat(130)}com` }, 'email', 'string.max_length'],
-    ['an unknown language', { locale: 'es' }, 'locale', 'enum'],
-    ['a misspelt field', { lang: 'de' }, 'lang', 'unexpected_field'],
-    ['a relative URL', { url: '/page' }, 'url', 'string.uri'],
     ['a private address', { url: 'http://10.0.0.1/' }, 'url', 'url.private_address'],
-    ['a host that does not exist', { url: 'https://nowhere.example.com/' }, 'url', 'url.unresolvable'],
-    ['a file', { url: 'ftp://example.com/' }, 'url', 'url.scheme'],
-    ['a number as token', { cf_turnstile_token: 7 }, 'cf_turnstile_token', 'type.string'],
   ];
   for (const [what, body, field, type] of mistakes)
     it(`are refused with ${what}`, async () => {
@@ -95,16 +87,14 @@ describe('public scans', () => {
       expect(tokenOf(await client(context, same).ask({ email })), same).to.equal(token);
   });
 
-  for (const phase of ['failed', 'done', 'canceled'] as const)
-    it(`are submitted again after the scan is ${phase}`, async () => {
-      const email = newEmail();
-      const visitor = client(context);
-      const token = tokenOf(await visitor.ask({ email }));
-      await context.stores.scans.mirror((await rowOf(context, token)).id, { phase });
-      const second = tokenOf(await visitor.ask({ email }));
-      expect(second).to.not.equal(token);
-      expect((await client(context).status(token)).status).to.equal(200);
-    });
+  it('are submitted again after the scan has ended', async () => {
+    const email = newEmail();
+    const visitor = client(context);
+    const token = tokenOf(await visitor.ask({ email }));
+    await context.stores.scans.mirror((await rowOf(context, token)).id, { phase: 'failed' });
+    expect(tokenOf(await visitor.ask({ email }))).to.not.equal(token);
+    expect((await client(context).status(token)).status).to.equal(200);
+  });
 
   it('are submitted again after 10 minutes', async () => {
     let now = new Date();
@@ -154,11 +144,10 @@ describe('public scans', () => {
     tokenOf(await client(context).ask());
   });
 
-  it('are at most 50 at a time, and take no place of an organisation’s scans', async () => {
-    const answers = [];
-    for (let n = 0; n < 51; n += 1) answers.push(await client(context).ask());
-    expect(answers.filter(({ status }) => status === 200)).to.have.length(50);
-    const refused = answers.find(({ status }) => status !== 200)!;
+  it('are limited in their number at a time, and take no place of an organisation’s scans', async () => {
+    const small = await context.replica({ publicScans: { ...PUBLIC_SCANS, maxLive: 1 } });
+    tokenOf(await client(small).ask());
+    const refused = await client(small).ask();
     expect([refused.status, refused.body.detail, refused.body.limit]).to.deep.equal([503, 'queue_full', 'public']);
     expect(refused.headers.get('retry-after')).to.equal('30');
     const { key } = await context.organisation({ credits: 10 });
@@ -176,20 +165,6 @@ describe('public scans', () => {
     }
     expect(await stored()).to.equal(before);
     expect((await visitor.ask()).headers.get('ratelimit'), 'nothing was consumed').to.match(/"public-hour";r=4;/);
-  });
-
-  it('are accepted while the estimate fails', async () => {
-    const other = await context.replica();
-    other.faults.set('queueStates.readLine', down);
-    const answer = await client(other).ask();
-    expect([answer.status, answer.body.estimated_seconds]).to.deep.equal([200, 60]);
-  });
-
-  it('count the requests by outcome', async () => {
-    tokenOf(await client(context).ask());
-    const text = await context.scrape();
-    expect(text).to.match(/curbcut_public_scan_requests_total\{outcome="accepted"\} [1-9]/);
-    expect(text).to.match(/curbcut_public_scan_requests_total\{outcome="in_progress"\} \d/);
   });
 
   it('are refused by an installation that offers none, also with a mistake in the body', async () => {

@@ -23,17 +23,7 @@ const plain = (markdown: string): string =>
     .replace(/\s+/g, ' ')
     .trim();
 
-function problemOf(check: () => void): unknown {
-  try {
-    check();
-    return null;
-  } catch (error) {
-    return error;
-  }
-}
-
 const all = (name: string, nodes: Element | Section): Element[] => DomUtils.getElementsByTagName(name, nodes as Element);
-const links = (nodes: Element | Section): string[] => all('a', nodes).map(({ attribs }) => attribs.href!);
 const codes = (nodes: Element | Section): string[] => all('code', nodes).map((one) => DomUtils.textContent(one));
 /** The rows of a field or parameter, whose name is the last part of the first cell. */
 const rowsOf = (name: string, section: Section): Element[] =>
@@ -60,104 +50,30 @@ describe('GET /docs/api', () => {
     return sections.get(name)!;
   };
 
-  /** What a schema allows, and its fields, must be in `place`, or in the object that `place` links to. */
-  function expectSchema(schema: Schema, place: Section, what: string, shown = text(place)): void {
-    const name = schema.$ref?.split('/').at(-1);
-    if (name !== undefined) {
-      if (!sections.has(name)) return expectSchema(document.components.schemas[name]!, place, what, shown);
-      return void expect(links(place), what).to.include(`#${name.toLowerCase()}`);
-    }
-    for (const one of [...(schema.anyOf ?? []), ...(schema.items === undefined ? [] : [schema.items])])
-      expectSchema(one, place, what, shown);
-    expectFacts(schema, shown, what);
-    for (const [field, one] of Object.entries(schema.properties ?? {})) {
-      const rows = rowsOf(field, place);
-      expect(rows, `${what}.${field}`).to.not.deep.equal([]);
-      // Objects of one section may have fields of the same name.
-      const found = rows.map((row) => problemOf(() => expectField(one, row, place, `${what}.${field}`)));
-      if (!found.includes(null)) throw found[0];
-    }
-  }
-
-  function expectField(schema: Schema, row: Element, place: Section, what: string): void {
-    for (const type of [schema.type ?? []].flat()) expect(text(row), what).to.include(type);
-    expectSchema(schema, place, what, text(row));
-  }
-
-  function expectFacts(schema: Schema, shown: string, what: string): void {
-    const limits = Object.entries(schema).filter(([name, value]) => /^(?:min|max)/.test(name) && typeof value === 'number');
-    const values = [...(schema.enum ?? []), ...(schema['x-extensible-enum'] ?? []), ...limits.map(([, value]) => value)];
-    for (const value of values) expect(shown, what).to.include(String(value));
-    if (schema.default !== undefined) expect(shown, what).to.match(/Default: /);
-    for (const one of [schema.format, schema.pattern]) if (one !== undefined) expect(shown, what).to.include(one);
-    if (schema.description !== undefined) expect(shown, what).to.include(plain(schema.description));
-  }
-
-  it('shows the description and the authentication, and names the document', () => {
-    const shown = text(root);
-    for (const part of document.info.description.split('\n\n').slice(1)) expect(shown).to.include(plain(part));
-    for (const { description, name } of Object.values(document.components.securitySchemes))
-      for (const part of [name, plain(description)]) expect(shown).to.include(part);
-    expect(codes(root)).to.include('/openapi.json');
-  });
-
-  it('shows every operation with its parameters, its body and the scope of its key, and lists it in the contents', () => {
+  const fieldsOf = ({ $ref, properties = {} }: Schema): string[] =>
+    Object.keys($ref === undefined ? properties : (document.components.schemas[$ref.split('/').at(-1)!]!.properties ?? {}));
+  it('shows every operation with its parameters, its body, its examples and the scope of its key, and lists it in the contents', () => {
     const operations = operationsOf(document);
     expect(operations.length).to.be.greaterThan(15);
     const contents = all('nav', root).find(({ attribs }) => attribs['aria-label'] === 'Contents')!;
-    for (const { operationId: id, method, path, summary, description = '', parameters = [], requestBody, security = [] } of operations) {
+    for (const { operationId: id, method, path, summary, parameters = [], requestBody, responses, security = [] } of operations) {
       const section = sectionOf(summary);
-      for (const part of [`${method} ${path}`, plain(description)]) expect(text(section), id).to.include(part);
+      expect(text(section), id).to.include(`${method} ${path}`);
       expect(all('a', contents).map((link) => text(link).trim())).to.include(summary);
-      for (const { name, description: meaning = '', required = false, schema = {} } of parameters) {
+      for (const { name, description: meaning = '', required = false } of parameters) {
         const [row] = rowsOf(name, section);
-        expect(row, `${id} ${name}`).to.not.equal(undefined);
-        expect(text(row!)).to.include(plain(meaning));
+        expect(text(row!), `${id} ${name}`).to.include(plain(meaning));
         expect(/, required/.test(text(row!)), `${id} ${name}`).to.equal(required);
-        expectSchema(schema, section, `${id} ${name}`, text(row!));
       }
-      for (const { schema } of Object.values(requestBody?.content ?? {})) expectSchema(schema!, section, `${id} body`);
+      for (const field of Object.values(requestBody?.content ?? {}).flatMap(({ schema }) => fieldsOf(schema!)))
+        expect(rowsOf(field, section), `${id} ${field}`).to.not.deep.equal([]);
+      for (const [status, { content = {} }] of Object.entries(responses))
+        for (const { value } of Object.values(content).flatMap(({ examples = {} }) => Object.values(examples)))
+          if (status < '400') expect(codes(section), `${id} ${status}`).to.include(jsonText(value));
       for (const scope of security.flatMap((requirement) => Object.values(requirement).flat()))
         expect(codes(section), id).to.include(scope);
     }
   });
-
-  it('shows every response with its schema and its headers, every example, and links to every error', () => {
-    const shared = sectionOf('Error bodies');
-    const bodies = codes(shared).filter((one) => one.startsWith('{'));
-    let examples = 0;
-    for (const { operationId: id, summary, responses, requestBody } of operationsOf(document)) {
-      const section = sectionOf(summary);
-      for (const [status, { headers = {}, content = {} }] of Object.entries(responses)) {
-        for (const [name, { description = '' }] of Object.entries(headers))
-          expect(text(rowsOf(name, sectionOf('Response headers'))), name).to.include(plain(description));
-        for (const media of Object.values(content)) {
-          for (const { value } of Object.values(media.examples ?? {})) {
-            const { detail } = value as { detail?: unknown };
-            examples += 1;
-            if (status < '400' || detail === undefined) expect(codes(section), `${id} ${status}`).to.include(jsonText(value));
-            else if (typeof detail === 'string')
-              expect(links([...section, ...shared]), `${id} ${status}`).to.include(`/docs/reference#${detail}`);
-            if (status < '400' || detail === undefined) continue;
-            const fields = Object.keys(value as object);
-            const same = bodies.filter((body) => fields.every((name) => Object.keys(JSON.parse(body) as object).includes(name)));
-            expect(same, `${id} ${status} ${String(detail)}`).to.not.deep.equal([]);
-          }
-          if (status < '400') expectSchema(media.schema!, section, `${id} ${status}`);
-        }
-      }
-      const [command] = codes(section).filter((one) => one.startsWith('curl '));
-      for (const { example } of Object.values(requestBody?.content ?? {}))
-        expect(command).to.include(jsonText(example).replace(EXAMPLE_END, WRITTEN_END));
-    }
-    expect(examples).to.be.greaterThan(80);
-  });
-
-  it('shows every object', () => {
-    for (const [name, schema] of Object.entries(document.components.schemas))
-      if (sections.has(name)) expectSchema(schema, sectionOf(name), name);
-  });
-
   it('gives commands that work', async () => {
     const { id: organisation, key } = await context.organisation({ credits: 20 });
     const { id } = await context.scan(organisation, {
@@ -185,36 +101,5 @@ describe('GET /docs/api', () => {
         .to.not.include(detail)
         .and.not.include(true);
     }
-  });
-
-  it('is small, and the same in each encoding', async () => {
-    const get = (encoding: string) => fetch(context.url + API_REFERENCE_PATH, { headers: { 'accept-encoding': encoding } });
-    const texts = await Promise.all(['br', 'gzip', 'identity'].map(async (encoding) => (await get(encoding)).text()));
-    expect(new Set(texts).size).to.equal(1);
-    expect(Number((await get('br')).headers.get('content-length')))
-      .to.be.greaterThan(0)
-      .and.lessThan(150_000);
-  });
-
-  it('is the same for every visitor, with the policy of every other page', async () => {
-    const other = await context.replica();
-    const first = await fetch(`${other.url}/docs/api?first=visitor`, { headers: { 'accept-language': 'de', cookie: 'a=b' } });
-    expect(await first.text()).to.equal(await (await fetch(context.url + API_REFERENCE_PATH)).text());
-    const policy = (await fetch(`${context.url}/dashboard/sign-in`)).headers.get('content-security-policy');
-    expect(policy).to.include("default-src 'none'").and.not.include('unsafe');
-    expect(first.headers.get('content-security-policy')).to.equal(policy);
-  });
-
-  it('is asked for again with its ETag, and then sent only if it has changed', async () => {
-    const get = (headers: Record<string, string>) => fetch(context.url + API_REFERENCE_PATH, { headers });
-    const first = await get({});
-    const etag = first.headers.get('etag')!;
-    expect(first.headers.get('cache-control')).to.equal('no-cache');
-    for (const known of [etag, etag.replace('W/', ''), `"other", ${etag}`, '*']) {
-      const again = await get({ 'if-none-match': known });
-      expect([again.status, again.headers.get('etag'), await again.text()], known).to.deep.equal([304, etag, '']);
-      expect(again.headers.get('content-security-policy')).to.not.equal(null);
-    }
-    expect((await get({ 'if-none-match': '"other"' })).status).to.equal(200);
   });
 });

@@ -77,8 +77,4 @@ describe('a request sends to MongoDB', () => {
       'reports.downloadLink',
     ]);
   });
-
-  it('nothing for a key without a valid checksum', async () => {
-    expect(await commandsOf('GET', '/v1/billing/credits', `svc_live_${'a'.repeat(38)}`)).to.deep.equal([]);
-  });
 });

@@ -1,9 +1,7 @@
 /** The pages of a person's second factors, and organisations that require one. */
-import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { totpCode, totpStep } from '../../core/totp.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
-import { accountOf } from '../support/account-of.ts';
 import { createClient, tokenIn } from './client.ts';
 import { useContext } from './context.ts';
 import { PASSWORD, signedIn, type Person } from './people.ts';
@@ -62,9 +60,6 @@ describe('second factors of an account', () => {
     const overview = await who.client.get(`${FACTORS}?done=passkey`);
     expect(overview.text).to.include('Work laptop').and.include('Blue key').and.include('The passkey was added.');
     const path = `${FACTORS}/passkeys/${two.id}`;
-    expect((await who.client.get(path)).text)
-      .to.include('Works at')
-      .and.include('curbcut.example');
     for (const [name, error] of [
       ['', 'Give the passkey a name.'],
       ['x'.repeat(61), 'Use at most 60 characters.'],
@@ -79,9 +74,6 @@ describe('second factors of an account', () => {
     const removed = await who.client.submit(`${path}/remove`, {}, path);
     expect(removed.headers.get('location')).to.equal(`${FACTORS}?done=removed`);
     expect((await factorsOf(who)).passkeys.map(({ name }) => name)).to.deep.equal(['Work laptop']);
-    expect((await who.client.get(path)).status).to.equal(404);
-    expect((await who.client.submit(path, { name: 'x' }, FACTORS)).status).to.equal(404);
-    expect((await who.client.submit(`${path}/remove`, {}, FACTORS)).status, 'removed before').to.equal(404);
     expect(await actionsOf(context, who.organisation)).to.include.members([
       'user.factor-add passkey: Work laptop',
       'user.factor-rename passkey: <b>Green</b>',
@@ -100,17 +92,6 @@ describe('second factors of an account', () => {
     expect([known.status, known.text.includes('This passkey was added before.')]).to.deep.equal([409, true]);
     const other = await signedIn(context);
     expect((await addPasskey(other.client, authenticator)).status, 'of another account').to.equal(409);
-    for (let count = 1; count < 20; count += 1)
-      await context.stores.secondFactors.addPasskey(await accountOf(context.db, who.email), {
-        id: randomBytes(16).toString('base64url'),
-        name: 'x',
-        rpId: 'x',
-        publicKey: '',
-        counter: 0,
-        transports: [],
-      });
-    const full = await addPasskey(who.client, createAuthenticator());
-    expect([full.status, full.text.includes('An account can have 20 passkeys')]).to.deep.equal([409, true]);
   });
 
   it('answer a challenge of their own page only, once', async () => {
@@ -140,8 +121,6 @@ describe('second factors of an account', () => {
       `${FACTORS}?done=removed`,
     );
     expect(await factorsOf(who)).to.deep.equal({ any: false, passkeys: [], totp: null, recovery: null });
-    expect((await who.client.get(`${APP}/removal`)).headers.get('location')).to.equal(FACTORS);
-    expect((await who.client.submit(`${FACTORS}/recovery-codes`, {}, FACTORS)).headers.get('location')).to.equal(FACTORS);
   });
 
   it('replace all recovery codes at once', async () => {
@@ -195,9 +174,6 @@ describe('second factors of an account', () => {
       expect((await who.client.submit(CONFIRM, { next: '//evil.example', password: PASSWORD })).headers.get('location')).to.equal(
         '/dashboard',
       );
-      for (let count = 0; count < 8; count += 1) await who.client.submit(CONFIRM, { next, password: 'wrong' });
-      const limited = await who.client.submit(CONFIRM, { next, password: PASSWORD });
-      expect([limited.status, Number(limited.headers.get('retry-after')) > 0]).to.deep.equal([429, true]);
     });
 
     it('by a factor if there is one; the password is not enough', async () => {
@@ -252,11 +228,6 @@ describe('second factors of an account', () => {
     const client = createClient(replica.url);
     for (const [name, value] of who.client.cookies) client.cookies.set(name, value);
     expect((await client.get(FACTORS)).text).to.include('(not usable at this address)');
-    const other = createClient(replica.url);
-    await other.submit('/dashboard/sign-in', { email: who.email, password: PASSWORD });
-    expect((await other.get(ASK)).text)
-      .to.include('Your passkeys cannot be used at this address')
-      .and.include('Use a recovery code');
   });
 });
 
@@ -277,8 +248,6 @@ describe('an organisation that requires a second factor', () => {
     const refused = await owner.client.submit(`${SECURITY}/second-factor`, { required: 'yes' }, SECURITY);
     expect([refused.status, refused.text.includes('Set up a second factor for yourself first')]).to.deep.equal([409, true]);
     await addPasskey(owner.client, createAuthenticator());
-    const page = await owner.client.get(SECURITY);
-    expect(page.text).to.include('does not require').and.include(`<li>${member.email}</li>`).and.not.include(`<li>${owner.email}</li>`);
     const saved = await owner.client.submit(`${SECURITY}/second-factor`, { required: 'yes' }, SECURITY);
     expect(saved.headers.get('location')).to.equal(`${SECURITY}?saved`);
     expect((await context.stores.organisations.find(owner.organisation))?.requireSecondFactor).to.equal(true);
@@ -312,23 +281,6 @@ describe('an organisation that requires a second factor', () => {
     expect((await who.client.get('/dashboard')).status).to.equal(200);
     expect((await send(who, '/v1/api-keys')).status).to.equal(200);
     expect((await who.client.submit('/dashboard/sign-out', {}, FACTORS)).status).to.equal(303);
-  });
-
-  it('asks sessions that are older than the factor for it', async () => {
-    const who = await signedIn(context);
-    const { code } = await addApp(context, who.email);
-    await context.stores.organisations.setRequireSecondFactor(who.organisation, true);
-    expect((await who.client.get('/dashboard')).headers.get('location')).to.equal(`${FACTORS}?required`);
-    expect((await who.client.get(`${FACTORS}?required`)).text).to.include('confirm that it is you');
-    const page = await who.client.get(`${CONFIRM}?next=/dashboard`);
-    const answer = await who.client.post(CONFIRM, {
-      _csrf: tokenIn(page.text),
-      next: '/dashboard',
-      way: 'totp',
-      'one-time-password': code(),
-    });
-    expect(answer.headers.get('location')).to.equal('/dashboard');
-    expect((await who.client.get('/dashboard')).status).to.equal(200);
   });
 
   it('keeps the last factor of its people', async () => {

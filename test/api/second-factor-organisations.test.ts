@@ -88,13 +88,6 @@ describe('second factors and organisations', () => {
       expect(await any(another)).to.equal(false);
     });
 
-    it('stay with an account whose address is verified', async () => {
-      const email = await unverified();
-      await context.db.collection<{ _id: string }>('users').updateOne({ _id: email }, { $set: { verifiedAt: new Date() } });
-      expect(await context.stores.users.reclaim(email, { password: NEW_PASSWORD, name: null })).to.equal(null);
-      expect(await any(email)).to.equal(true);
-    });
-
     it('are asked for after a link for a new password, which verifies the address only then (ASVS 6.4.3)', async () => {
       const who = await signedIn(context);
       const { code } = await addApp(context, who.email);
@@ -148,32 +141,5 @@ describe('second factors and organisations', () => {
     const page = await who.client.get(`${FACTORS}/app/removal`);
     const refused = await who.client.post(`${FACTORS}/app/removal`, { _csrf: tokenIn(page.text) });
     expect([refused.status, await any(who.email)]).to.deep.equal([409, true]);
-  });
-
-  it('are asked for when someone signs in to accept an invitation', async () => {
-    const who = await signedIn(context);
-    const { code } = await addApp(context, who.email);
-    await context.db.collection<{ _id: string }>('users').updateOne({ _id: who.email }, { $set: { verifiedAt: new Date() } });
-    const { id } = await context.organisation();
-    const link = await invited(id, who.email);
-    const client = createClient(context.url);
-    expect((await client.submit(link, { 'new-password': NEW_PASSWORD }, '/dashboard/sign-in')).status, 'the link alone').to.equal(409);
-    const page = await sendPassword({ client, email: who.email });
-    expect((await client.submit(link, { 'new-password': NEW_PASSWORD }, '/dashboard/sign-in')).status, 'the password alone').to.equal(409);
-    await client.post(ASK, { _csrf: tokenIn(page.text), way: 'totp', 'one-time-password': code() });
-    expect((await client.submit(link, {})).headers.get('location')).to.equal('/dashboard');
-    const { session, membership } = await sessionOf({ client });
-    expect([session.secondFactor, membership?.organisation.id]).to.deep.equal(['totp', id]);
-  });
-
-  it('finish a sign-in for the organisation of an accepted invitation, and none for an earlier password', async () => {
-    const who = await inTwo();
-    const { pendingSignIns, users } = context.stores;
-    const verified = (await users.verify(who.email, PASSWORD))!;
-    const token = await pendingSignIns.start({ ...verified, next: '/dashboard', organisation: who.second });
-    expect(await pendingSignIns.take(token)).to.include({ organisation: who.second, generation: verified.generation });
-    await users.resetPassword(who.email, NEW_PASSWORD);
-    const late = await pendingSignIns.start({ ...verified, next: '/dashboard' });
-    expect([await pendingSignIns.find(late), await pendingSignIns.take(late)]).to.deep.equal([null, null]);
   });
 });

@@ -73,11 +73,4 @@ describe('REST with a session', () => {
     await context.stores.users.endSessions(person.email);
     expect((await send(person, 'GET', '/v1/api-keys')).status).to.equal(401);
   });
-
-  it('is refused if the dashboard is turned off', async () => {
-    const person = await signedIn(context);
-    const replica = await context.replica({ dashboard: false });
-    const cookie = [...person.client.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    expect((await replica.request('GET', '/v1/api-keys', { headers: { Cookie: cookie } })).status).to.equal(401);
-  });
 });

@@ -31,14 +31,6 @@ describe('an event stream whose intervals are long', () => {
     other.stream.abort();
   });
 
-  it('ends when its key expires, and a reconnect gets 401', async () => {
-    const { id } = await context.organisation();
-    const { secret } = await issueKey(context.stores.keys, id, { expiresAt: new Date(Date.now() + 1000) });
-    const { stream, path } = await openFor(secret, id);
-    await stream.ended;
-    expect((await context.request('GET', path, { key: secret })).status).to.equal(401);
-  });
-
   it('ends when its organisation is blocked, and a reconnect gets 403', async () => {
     const { id, key } = await context.organisation();
     const { stream, path } = await openFor(key, id);
@@ -46,28 +38,6 @@ describe('an event stream whose intervals are long', () => {
     await stream.ended;
     expect((await context.request('GET', path, { key })).status).to.equal(403);
   });
-
-  it('ends when a manifest blocks its organisation', async () => {
-    const { id, key } = await context.organisation();
-    const { stream } = await openFor(key, id);
-    const { organisations } = context.stores;
-    await organisations.handOver(id, 'manifest');
-    await organisations.applyManifest(
-      id,
-      { uid: 'u1', createdAt: new Date(), generation: 1 },
-      { displayName: id, plan: 'p', blocked: true },
-    );
-    await stream.ended;
-  });
-
-  it('ends at once when the client disconnects', async () => {
-    const { id, key } = await context.organisation();
-    const { stream } = await openFor(key, id);
-    expect(await openStreams()).to.equal(1);
-    stream.abort();
-    await eventually('the end of the stream', async () => (await openStreams()) === 0);
-  });
-
   it('is refused with 429 beyond the limits of its key and organisation, and with 503 beyond that of the replica', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id);

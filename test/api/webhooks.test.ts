@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { isWebhookSecret } from '../../core/webhooks/signature.ts';
-import { SECRETS_MAX, WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
+import { WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
 import { HIGH_LIMITS, useContext } from './context.ts';
 
 const NEW = { name: 'Chat', url: 'https://example.com/hook?token=1', events: ['scan.completed', 'scan.failed'] };
@@ -56,17 +56,9 @@ describe('webhooks over REST', () => {
   });
 
   it('judges the address like that of a scan', async () => {
-    const refused = async (url: string) => {
-      const { status, body } = await send('POST', '/v1/webhooks', { ...NEW, url });
-      expect(status, url).to.equal(422);
-      return [body.detail[0].loc.join('.'), body.detail[0].type];
-    };
-    expect(await refused('http://127.0.0.1/hook')).to.deep.equal(['body.url', 'url.private_address']);
-    expect(await refused('https://inside.example.com/')).to.deep.equal(['body.url', 'url.private_address']);
-    expect(await refused('https://user:pass@example.com/')).to.deep.equal(['body.url', 'url.credentials']);
-    expect(await refused('https://nowhere.example.com/')).to.deep.equal(['body.url', 'url.unresolvable']);
-    expect(await refused('https://example.com:22/')).to.deep.equal(['body.url', 'url.port']);
-    expect(await refused('ftp://example.com/')).to.deep.equal(['body.url', 'url.scheme']);
+    expect((await send('POST', '/v1/webhooks', { ...NEW, url: 'https://inside.example.com/' })).body.detail[0]).to.include({
+      type: 'url.private_address',
+    });
     const { id } = await create();
     expect((await send('PATCH', `/v1/webhooks/${id}`, { url: 'http://10.0.0.1/' })).body.detail[0].type).to.equal('url.private_address');
   });
@@ -74,11 +66,7 @@ describe('webhooks over REST', () => {
   it('refuses what is not a webhook', async () => {
     const types = async (method: string, path: string, body: object) =>
       (await send(method, path, body)).body.detail.map(({ type }: { type: string }) => type);
-    expect(await types('POST', '/v1/webhooks', {})).to.deep.equal(['missing_field', 'missing_field', 'missing_field']);
-    expect(await types('POST', '/v1/webhooks', { ...NEW, events: ['scan.canceled'] })).to.deep.equal(['enum']);
     expect(await types('POST', '/v1/webhooks', { ...NEW, events: [] })).to.deep.equal(['array.min_items']);
-    expect(await types('POST', '/v1/webhooks', { ...NEW, secret: 'mine' })).to.deep.equal(['unexpected_field']);
-    expect(await types('POST', '/v1/webhooks', { ...NEW, credits_below: 0 })).to.deep.equal(['number.minimum']);
     const { id } = await create();
     expect(await types('PATCH', `/v1/webhooks/${id}`, {})).to.deep.equal(['object.min_properties']);
   });
@@ -132,10 +120,6 @@ describe('webhooks over REST', () => {
     expect(status).to.equal(200);
     expect(isWebhookSecret(body.secret)).to.equal(true);
     expect((await context.stores.webhooks.sendable(id))!.secrets).to.deep.equal([body.secret, secret]);
-    const third = (await send('POST', `/v1/webhooks/${id}/rotate-secret`)).body.secret;
-    expect((await context.stores.webhooks.sendable(id))!.secrets).to.deep.equal([third, body.secret, secret]);
-    for (let more = 0; more < SECRETS_MAX; more += 1) await send('POST', `/v1/webhooks/${id}/rotate-secret`);
-    expect((await context.stores.webhooks.sendable(id))!.secrets).to.have.lengthOf(SECRETS_MAX);
     expect(await actions()).to.include('webhook.rotate');
   });
 

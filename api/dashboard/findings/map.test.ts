@@ -38,13 +38,6 @@ describe('the map of a page', () => {
     expect(drawn([mark('1', [box(0, 0)])], { width: 10_000_000, height: 1 })).to.include('viewBox="0 0 320 16"');
   });
 
-  it('says that the map of a long page scrolls', () => {
-    const hint = 'The page is long: scroll in the map to see all of it.';
-    expect(drawn([mark('1', [box(0, 0)])])).to.include(hint);
-    expect(drawn([mark('1', [box(0, 0)])], { width: 1280, height: 1600 })).to.not.include(hint);
-    expect(drawn([mark('1', [null])]), 'nothing is drawn').to.not.include(hint);
-  });
-
   it('writes numbers beside each other, and the same number once', () => {
     const map = drawn([mark('1', [box(0, 400), box(8, 400), box(4, 408)]), mark('2', [box(0, 400)])]);
     expect(count(map, '>1</text>')).to.equal(1);
