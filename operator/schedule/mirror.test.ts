@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { scanRow } from '../../test/support/scan-rows.ts';
 import type { ScheduleContext } from './actions.ts';
 import { contextOf } from '../../test/support/operator-context.ts';
 import { SCAN_ID_ANNOTATION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
@@ -6,8 +7,8 @@ import type { ScanSchedule, ScanScheduleStatus } from '../../core/protocol/scan-
 import { withDefaults } from '../../core/scan/options.ts';
 import { optionsKeyOf } from '../../stores/scans/scan-row.ts';
 import { newRow } from '../../stores/scans/scan-row.ts';
-import { scanRow } from '../../test/support/scan-rows.ts';
 import { NAMESPACE, scheduleWith } from '../../test/support/schedule-world.ts';
+import type { PeriodicTask } from '../../platform/periodic.ts';
 import type { ControllerDefinition } from '../runtime/manager.ts';
 import { addScheduleMirror, createStoredDigests, digestOf, rowOf } from './mirror.ts';
 import type { NamespaceOwner } from './policy/facts.ts';
@@ -142,6 +143,26 @@ describe('the mirror of a schedule', () => {
     ['keeps what is stored while the organisation is unknown', { owner: { state: 'unknown' }, stored: digest }, []],
   ] as const)
     it(what, async () => expect((await reconcile(state)).writes).to.deep.equal(wanted));
+
+  it('looks, in each comparison, at what is stored and not listed any more, unless the cluster cannot list it', async () => {
+    const enqueued = async (isListed: boolean) => {
+      const keys: string[] = [];
+      let compare: PeriodicTask | null = null;
+      const manager = { add: () => (key: string) => void keys.push(key), addTask: (task: PeriodicTask) => void (compare = task) };
+      const context = contextOf<ScheduleContext>({
+        manager,
+        schedules: { list: () => [], onChange: () => () => undefined },
+        isListed: () => isListed,
+        stores: { schedules: { digests: () => Promise.resolve(new Map([[KEY, digest]])) } },
+        clock: { now: () => CREATED },
+      });
+      addScheduleMirror(context);
+      await (compare as unknown as PeriodicTask).run(new AbortController().signal);
+      return keys;
+    };
+    expect(await enqueued(true)).to.deep.equal([KEY]);
+    expect(await enqueued(false)).to.deep.equal([]);
+  });
 
   it('asks for the organisation again if it is unknown', async () => {
     expect((await reconcile({ owner: { state: 'unknown' }, stored: digest })).wakeAfterMs).to.be.greaterThan(0);

@@ -1,13 +1,10 @@
 /** Schedules of the dashboard: the operator charges the organisation of their record, whatever namespace and labels say. */
 import { expect } from 'chai';
 import { ORGANISATION_LABEL, scanIdOf } from '../../core/protocol/custom-resources.ts';
-import { DASHBOARD_MANAGER, MANAGED_BY_LABEL } from '../../core/protocol/scan-schedules.ts';
 import { withDefaults } from '../../core/scan/options.ts';
-import { childOf } from '../../operator/schedule/policy/child.ts';
-import { SCANS } from '../../operator/scan/kube-types.ts';
 import { createScheduleResources, type WantedSchedule } from '../../stores/schedules/schedule-resources.ts';
 import { TARGET, until, useContext } from './context.ts';
-import { applySchedule, NOT_DUE, scheduleAt } from './schedule-context.ts';
+import { NOT_DUE, scheduleAt } from './schedule-context.ts';
 
 const OWNER = 'globex';
 
@@ -61,40 +58,5 @@ describe('operator: schedules of the dashboard', () => {
     await resources.remove(read);
     await until('nothing is stored', async () => (await context.stores.schedules.find(OWNER, { namespace, name })) === null);
     await until('the credits are back', async () => (await context.stores.credits.balance(OWNER)).held === 0);
-  });
-
-  it('without a record cost nobody anything, whatever their labels and their namespace say', async () => {
-    const landlord = 'landlord';
-    await context.stores.organisations.add({ id: landlord, displayName: 'Landlord', plan: 'test', namespaces: [context.namespace] });
-    await context.stores.credits.grant(landlord, 'first', 100);
-    context.start({ schedulesEveryMs: 200 });
-    const labels = { [MANAGED_BY_LABEL]: DASHBOARD_MANAGER, [ORGANISATION_LABEL]: OWNER };
-    const forged = await applySchedule(context, {}, { namespace: context.namespace, labels });
-    await forged.run();
-    await forged.reaches('not ready', ({ status }) => status?.conditions?.some(({ message }) => message.includes('create it again')));
-    expect(await forged.scans()).to.deep.equal([]);
-    for (const organisation of [OWNER, landlord])
-      expect(await context.stores.schedules.find(organisation, { namespace: context.namespace, name: forged.name })).to.equal(null);
-    await forged.remove();
-  });
-
-  it('whose record is removed after a run was created charge that run to nobody', async () => {
-    const { namespace } = context;
-    const landlord = (await context.stores.organisations.findByNamespace(namespace))!.id;
-    const name = 'shop-5678efab';
-    await context.stores.dashboardSchedules.add({ namespace, name, organisation: OWNER, createdAt: new Date(), values: '' });
-    const written = await createScheduleResources(context.connection, { namespace }).create(name, wanted);
-    if (!written.ok) throw new Error(written.message);
-    // As the schedule is deleted between the creation of the scan and its vetting.
-    const scan = childOf(written.schedule, { trigger: 'request', token: 'late' });
-    await context.connection.request('POST', context.connection.path(SCANS, namespace), { body: scan });
-    await context.stores.dashboardSchedules.remove(OWNER, { namespace, name });
-    context.start({ schedulesEveryMs: 200 });
-    const run = scheduleAt(context, written.schedule);
-    const ended = await (await run.requested('late')).reaches('over', ({ status }) => status?.phase === 'failed');
-    expect(ended.status!.message).to.match(/deleted in the dashboard.*Nothing was charged/);
-    expect(ended.metadata.labels).to.not.have.property(ORGANISATION_LABEL);
-    expect((await context.stores.credits.balance(landlord)).held).to.equal(0);
-    await run.remove();
   });
 });

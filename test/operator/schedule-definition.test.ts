@@ -23,13 +23,11 @@ describe('a ScanSchedule at the API server', () => {
         spec: { schedule: '0 3 * * *', scanTemplate: { spec: { url: TARGET } }, ...spec },
       },
     });
-  const rejection = async (request: Promise<unknown>): Promise<string> => {
-    const outcome = await request.then(
+  const rejection = (request: Promise<unknown>): Promise<string> =>
+    request.then(
       () => 'was accepted',
       (error: Error) => error.message,
     );
-    return outcome;
-  };
 
   it('has defaults for every field that a short manifest leaves out, those of the scan included', async () => {
     const { spec } = await apply({});
@@ -46,7 +44,6 @@ describe('a ScanSchedule at the API server', () => {
 
   const WRONG: Record<string, { spec: object; says: RegExp }> = {
     'TZ= in the schedule': { spec: { schedule: 'TZ=Europe/Berlin 0 3 * * *' }, says: /set timeZone/ },
-    'CRON_TZ= in the schedule': { spec: { schedule: 'CRON_TZ=UTC 0 3 * * *' }, says: /set timeZone/ },
     'a minute that no hour has': { spec: { schedule: '61 * * * *' }, says: /the minute in schedule must be 0 to 59/ },
     'four fields': { spec: { schedule: '0 3 * *' }, says: /must have five fields/ },
     'an unknown time zone': {
@@ -58,19 +55,10 @@ describe('a ScanSchedule at the API server', () => {
       spec: { scanTemplate: { spec: { url: TARGET, podTemplate: { resources: { limits: { memory: 'lots' } } } } } },
       says: /resources\.limits\[memory\].* a limit must be a quantity above 0/,
     },
-    'an empty schedule': { spec: { schedule: '' }, says: /schedule/ },
-    'the time zone Local': { spec: { timeZone: 'local' }, says: /IANA/ },
-    'an unknown concurrency policy': { spec: { concurrencyPolicy: 'Queue' }, says: /concurrencyPolicy/ },
-    'a negative deadline': { spec: { startingDeadlineSeconds: -1 }, says: /startingDeadlineSeconds/ },
-    'a negative history limit': { spec: { failedScansHistoryLimit: -1 }, says: /failedScansHistoryLimit/ },
-    'a jitter of more than a day': { spec: { jitterSeconds: 86_401 }, says: /jitterSeconds/ },
-    'a template without a URL': { spec: { scanTemplate: { spec: {} } }, says: /url/ },
     'a template with a wrong URL scheme': {
       spec: { scanTemplate: { spec: { url: 'ftp://site.test/' } } },
       says: /http:\/\/ or https:\/\//,
     },
-    'a template with too many pages': { spec: { scanTemplate: { spec: { url: TARGET, maxPages: 100_000 } } }, says: /maxPages/ },
-    'no template': { spec: { scanTemplate: undefined }, says: /scanTemplate/ },
   };
   for (const [what, { spec, says }] of Object.entries(WRONG)) {
     it(`is rejected with ${what}`, async () => {
@@ -84,7 +72,7 @@ describe('a ScanSchedule at the API server', () => {
   });
 
   it('is rejected with the same expressions that the operator refuses', async () => {
-    const texts = fc.sample(scheduleText, 150);
+    const texts = fc.sample(scheduleText, 60);
     const rejected = await Promise.all(texts.map(async (schedule) => (await rejection(apply({ schedule }))) !== 'was accepted'));
     for (const [index, schedule] of texts.entries()) {
       const parsed = parseSchedule(schedule);

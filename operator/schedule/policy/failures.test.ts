@@ -80,22 +80,6 @@ describe('scans of a schedule that fail', () => {
     expect(events()).to.have.length(1);
   });
 
-  it('that end together are all counted, and have an Event each', () => {
-    const { world, settle, events } = worldOf({ schedule: '* * * * *', concurrencyPolicy: 'Allow', failedScansHistoryLimit: 5 });
-    for (let minute = 0; minute < 3; minute += 1) {
-      world.now = new Date(START.getTime() + minute * 60_000);
-      settle();
-    }
-    for (const name of world.created) world.end(name, 'failed');
-    settle();
-    expect(world.schedule.status?.consecutiveFailures).to.equal(3);
-    expect(events().map(({ message }) => message)).to.deep.equal([
-      `${world.created[0]} failed: it has no result.`,
-      `${world.created[1]} failed (2 in a row): it has no result.`,
-      `${world.created[2]} failed (3 in a row): it has no result.`,
-    ]);
-  });
-
   it('do not stall a schedule that is suspended', () => {
     const { world, run, condition, settle } = worldOf();
     for (let at = 0; at < STALLED_AFTER; at += 1) run('failed');

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { ConcurrencyPolicy } from '../../../core/protocol/scan-schedules.ts';
 import { Operator, scheduleWith, World } from '../../../test/support/schedule-world.ts';
 import { parseSchedule, type CronTimes } from '../../../core/schedule/times.ts';
+import { nightly } from '../../../test/support/nightly.ts';
 import { jitterOf } from './starts.ts';
 
 const MINUTE = 60_000;
@@ -148,7 +149,7 @@ describe('the plan of a schedule', () => {
         expect(world.created).to.deep.equal(model.started.map((minutes) => `${NAME}-${Math.floor(minutes)}`));
         expect(new Set(world.created).size).to.equal(world.created.length);
       }),
-      { numRuns: 400 },
+      { numRuns: nightly(200, 400) },
     );
   });
 
@@ -169,7 +170,7 @@ describe('the plan of a schedule', () => {
         const stillRunning = reported.filter(({ reason }) => reason === 'still_running').length;
         expect(world.created.length + count - all).to.be.at.most(spec.schedule.startsWith('@every') ? Infinity : stillRunning);
       }),
-      { numRuns: 300 },
+      { numRuns: nightly(150, 300) },
     );
   });
 
@@ -195,7 +196,7 @@ describe('the plan of a schedule', () => {
         leaders[1]!.settle();
         expect(new Set(world.created).size).to.equal(world.created.length);
       }),
-      { numRuns: 300 },
+      { numRuns: nightly(150, 300) },
     );
   });
 });

@@ -72,3 +72,63 @@ describe('dueRun', () => {
     expect(dueRun(hourly, { ...args, startingDeadlineSeconds: 600 }).due).to.deep.equal(at('09:00:00'));
   });
 });
+
+describe('dueRun, at the edges', () => {
+  const at = (time: string) => new Date(`${time}Z`);
+
+  it('returns no run, and the time after the last one, if the clock was set back behind it', () => {
+    for (const schedule of ['0 * * * *', '@every 1h'])
+      expect(
+        dueRun(timesOf(schedule, 'UTC'), { after: at('2026-06-01T12:00:00'), now: at('2026-06-01T09:30:00'), jitterMs: 30_000 }),
+      ).to.deep.equal({
+        due: null,
+        missed: 0,
+        lastMissedAt: null,
+        nextAt: at('2026-06-01T13:00:30'),
+        nextScheduledAt: at('2026-06-01T13:00:00'),
+      });
+  });
+
+  it('counts exactly what five years of downtime missed, without a walk over the minutes', () => {
+    const times = timesOf('* * * * *', 'Europe/Berlin');
+    let nexts = 0;
+    const counted: CronTimes = { ...times, next: (after) => ((nexts += 1), times.next(after)) };
+    const { due, missed } = dueRun(counted, { after: at('2021-06-01T00:00:00'), now: at('2026-06-01T00:00:30'), jitterMs: 0 });
+    expect(due).to.deep.equal(at('2026-06-01T00:00:00'));
+    expect(missed).to.equal((at('2026-06-01T00:00:00').getTime() - at('2021-06-01T00:00:00').getTime()) / 60_000 - 1);
+    expect(nexts).to.equal(1);
+  });
+
+  it('counts the runs of 50 years at most, so that a wrong status does not hold up the operator', () => {
+    const now = at('2026-06-01T00:00:30');
+    const { due, missed } = dueRun(timesOf('0 12 * * *', 'Europe/Berlin'), { after: new Date('0001-01-01T00:00:00Z'), now, jitterMs: 0 });
+    expect(due).to.deep.equal(at('2026-05-31T10:00:00'));
+    expect(missed).to.equal(50 * 365 - 1);
+  });
+
+  it('returns a run at its very time, and not a millisecond before', () => {
+    const times = timesOf('0 * * * *', 'UTC');
+    const dueAt = (now: Date) => dueRun(times, { after: at('2026-06-01T11:00:00'), now, jitterMs: 60_000 }).due;
+    expect(dueAt(at('2026-06-01T12:00:59.999'))).to.equal(null);
+    expect(dueAt(at('2026-06-01T12:01:00'))).to.deep.equal(at('2026-06-01T12:00:00'));
+  });
+
+  it('returns a run with a deadline of 0 in the second in which it is due', () => {
+    const times = timesOf('0 * * * *', 'UTC');
+    const dueAt = (now: Date) => dueRun(times, { after: at('2026-06-01T11:00:00'), now, jitterMs: 0, startingDeadlineSeconds: 0 }).due;
+    // Timers fire some milliseconds late.
+    expect(dueAt(at('2026-06-01T12:00:00.004'))).to.deep.equal(at('2026-06-01T12:00:00'));
+    expect(dueAt(at('2026-06-01T12:00:01'))).to.equal(null);
+  });
+
+  it('returns null for a schedule that has no more times', () => {
+    const never: CronTimes = { next: () => null, previous: () => null, count: () => 0 };
+    expect(dueRun(never, { after: at('2026-06-01T00:00:00'), now: at('2026-06-01T00:00:00'), jitterMs: 1000 })).to.deep.equal({
+      due: null,
+      missed: 0,
+      lastMissedAt: null,
+      nextAt: null,
+      nextScheduledAt: null,
+    });
+  });
+});
