@@ -64,13 +64,6 @@ describe('admission', () => {
     expect(look.organisations.get('acme')).to.include({ queued: 1, running: 2 });
   });
 
-  it('admits the oldest scans of an organisation up to the free capacity', () => {
-    const look = decide([waiting('c', 10), running('x'), waiting('a', 30), waiting('b', 20), over('y'), fresh('z')], OPEN, 2);
-    expect(names(look.admit)).to.deep.equal(['a']);
-    expect(names(look.waiting)).to.deep.equal(['b', 'c']);
-    expect(look).to.include({ queued: 2, running: 2, oldestWaitSeconds: 20, paused: false });
-  });
-
   it('admits only scans of the organisations and namespaces that may use the queue, and counts the others as waiting', () => {
     const scans = [waiting('a', 10, 'acme'), waiting('b', 20, 'bolt')];
     const look = decide(scans, queue({ allowedOrganisations: ['bolt'] }), 4);
@@ -96,17 +89,6 @@ describe('admission', () => {
     expect(decide(scans, OPEN, 2).admit, 'in another queue').to.have.length(1);
   });
 
-  it('admits no scan while the queue is paused', () => {
-    const look = decide([waiting('a', 30), running('x')], queue({ paused: true, maxRunning: 9 }), 2);
-    expect(look.admit).to.deep.equal([]);
-    expect(look).to.include({ queued: 1, running: 1, paused: true });
-  });
-
-  it("uses the queue's maxRunning if it is set", () => {
-    expect(names(decide([waiting('a', 2), waiting('b', 1)], queue({ maxRunning: 1 }), 5).admit)).to.deep.equal(['a']);
-    expect(names(decide([waiting('a', 2), running('x'), running('y')], queue({ maxRunning: 1 }), 5).admit)).to.deep.equal([]);
-  });
-
   it('skips scans that are canceled, being deleted or not vetted yet', () => {
     const deleted = waiting('b', 9);
     deleted.metadata.deletionTimestamp = ago(1);
@@ -128,21 +110,6 @@ describe('admission', () => {
   });
 
   describe('between organisations', () => {
-    it('gives a free place to the organisation with the fewest running scans, not to the oldest scan', () => {
-      const scans = [running('x'), running('y'), ...many(50, 'a', 'acme', 900), waiting('b', 5, 'bolt')];
-      expect(names(decide(scans, OPEN, 3).admit)).to.deep.equal(['b']);
-    });
-
-    it('shares the places equally if all organisations have enough scans', () => {
-      const look = decide([...many(50, 'a', 'acme', 900), ...many(50, 'b', 'bolt', 90), ...many(50, 'c', 'corp', 60)], OPEN, 9);
-      expect(names(look.admit)).to.deep.equal(['a0', 'b0', 'c0', 'a1', 'b1', 'c1', 'a2', 'b2', 'c2']);
-    });
-
-    it('gives every place to one organisation if no other waits', () => {
-      const spec = { maxStartingPerOrganisation: 9 };
-      expect(decide(many(20, 'a', 'acme', 900), queue(spec), 9).admit).to.have.length(9);
-    });
-
     it('leaves each tenth place to others', () => {
       const spec = { maxStartingPerOrganisation: 99 };
       expect(decide(many(30, 'a', 'acme', 900), queue(spec), 20).admit).to.have.length(18);
@@ -151,17 +118,6 @@ describe('admission', () => {
       expect(decide(many(30, 'a', 'acme', 900), queue({ ...spec, maxRunningPerOrganisation: 20 }), 20).admit).to.have.length(20);
       const publicQueue = { ...queue(spec), metadata: { name: 'public' } };
       expect(decide(many(30, 'a', 'anonymous', 900), publicQueue, 20).admit).to.have.length(20);
-    });
-
-    it('never gives one organisation more than maxRunningPerOrganisation', () => {
-      const look = decide([running('x'), ...many(9, 'a', 'acme', 90)], queue({ maxRunningPerOrganisation: 3 }), 9);
-      expect(look).to.include({ running: 3, queued: 7 });
-    });
-
-    it('leaves places to others if the scans of one organisation cannot start', () => {
-      const stuck = Array.from({ length: 5 }, (_, index) => starting(`x${index}`));
-      const look = decide([...stuck, ...many(9, 'a', 'acme', 90), waiting('b', 5, 'bolt')], OPEN, 10);
-      expect(names(look.admit)).to.deep.equal(['b']);
     });
 
     it('ignores the label, which authors can change', () => {
@@ -215,37 +171,6 @@ describe('admission', () => {
           expect(order).to.deep.equal(order.toSorted());
         }
       }),
-    );
-  });
-
-  it('starves no organisation: each other organisation goes first at most once, however many scans it has submitted', () => {
-    const places = fc.integer({ min: 1, max: 6 });
-    fc.assert(
-      fc.property(
-        places,
-        fc.integer({ min: 1, max: 4 }),
-        fc.array(fc.nat(), { minLength: 60, maxLength: 60 }),
-        (capacity, others, ends) => {
-          const late = waiting('late', 0, 'late');
-          let scans: AccessibilityScan[] = Array.from({ length: others }, (_, of) => many(100, `o${of}-`, `o${of}`, 9_000)).flat();
-          const spec = { maxStartingPerOrganisation: capacity };
-          let time = 1000;
-          const runAdmitted = () => {
-            time -= 1;
-            const chosen = new Set(names(decide(scans, queue(spec), capacity).admit));
-            scans = scans.map((one) => (chosen.has(one.metadata.name) ? admittedAgo(one, time) : one));
-            return chosen;
-          };
-          runAdmitted();
-          scans.push(late);
-          for (const [round, end] of ends.entries()) {
-            const runs = scans.filter(({ status }) => status?.phase === 'crawling');
-            scans = scans.map((one) => (one === runs[end % runs.length] ? { ...one, status: { ...one.status, phase: 'done' } } : one));
-            if (runAdmitted().has('late')) return round < others;
-          }
-          return false;
-        },
-      ),
     );
   });
 });

@@ -141,42 +141,4 @@ describe('a queue over time', () => {
       { numRuns: 20 },
     );
   });
-
-  it('starts the first scan of an organisation next, however many scans of another wait', () => {
-    const queue = simulateQueue();
-    queue.configure({ maxRunning: 4, maxStartingPerOrganisation: 4 });
-    for (let index = 0; index < 1000; index += 1) queue.submit('acme', 1000, 'now');
-    queue.tick(5_000);
-    queue.submit('bolt', -1000, 'now');
-    const before = queue.admissions.length;
-    queue.end(0, true);
-    queue.plan();
-    expect(queue.admissions.slice(before).map(({ organisation: of }) => of)).to.deep.equal(['bolt']);
-  });
-
-  it('lets no organisation starve another by scans that are deleted as soon as they end', () => {
-    const queue = simulateQueue();
-    queue.configure({ maxRunning: 1 });
-    for (let index = 0; index < 100; index += 1) queue.submit('acme', 0, 'now');
-    queue.tick(5_000);
-    queue.submit('bolt', 0, 'now');
-    const before = queue.admissions.length;
-    for (let round = 0; round < 3; round += 1) {
-      queue.tick(1_000);
-      queue.end(0, false);
-      queue.plan();
-    }
-    expect(queue.admissions.slice(before).map(({ organisation: of }) => of)).to.deep.equal(['bolt', 'acme', 'acme']);
-  });
-
-  it('admits the scans of one organisation by priority, then by age', () => {
-    const queue = simulateQueue();
-    queue.configure({ paused: true });
-    for (const priority of [0, 5, -5, 5]) {
-      queue.submit('acme', priority, 'now');
-      queue.tick(1_000);
-    }
-    queue.configure({ maxRunning: 4, maxStartingPerOrganisation: 4 });
-    expect(queue.admissions.map(({ scan }) => scan)).to.deep.equal(['acme-2', 'acme-4', 'acme-1', 'acme-3']);
-  });
 });

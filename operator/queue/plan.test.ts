@@ -51,6 +51,13 @@ describe('the plan of the queue', () => {
     expect(done(facts({ scans: [running, ...line(3, 'QueuePaused')] })).filter((name) => name === 'explainWait')).to.have.length(3);
   });
 
+  it('states in scans that may not use the queue that they wait, and takes it back', () => {
+    const closed = { ...QUEUE, spec: { allowedNamespaces: ['other'] } };
+    const waits = planQueue(facts({ scans: line(1), queue: closed })).actions.filter((action) => action.do === 'explainWait');
+    expect(waits.map(({ why }) => why.reason)).to.deep.equal(['QueueNotAllowed']);
+    expect(done(facts({ scans: line(1, 'QueueNotAllowed') }))).to.include('admit');
+  });
+
   it('keeps the pause of a ScanQueue that was deleted, and creates it paused', () => {
     const plan = planQueue(facts({ scans: line(3), queue: null, pausedBefore: true }));
     expect(plan.actions.filter((action) => action.do === 'admit')).to.deep.equal([]);
@@ -66,11 +73,6 @@ describe('the plan of the queue', () => {
       const { actions } = planQueue(facts({ name, scans: line(1), queue: null }));
       expect(actions.flatMap((action) => (action.do === 'create' ? [action.queue.metadata.name] : []))).to.deep.equal(wanted);
     }
-  });
-
-  it('owns no field of the ScanQueue that it creates, so that an author can apply it', () => {
-    const plan = planQueue(facts({ queue: null }));
-    expect(plan.actions.find((action) => action.do === 'create')?.queue.spec).to.deep.equal({});
   });
 
   it('states whether Organisations are readable, as far as it is known', () => {

@@ -92,12 +92,6 @@ describe('the state for submissions', () => {
     expect((await reconcile({ now: secondsAgo(-10) })).actions[0]).to.have.property('do', 'mirror');
   });
 
-  it('is written after the clock was set back', async () => {
-    const reconcile = stateAt(secondsAgo(-3600), SCANS);
-    await reconcile();
-    expect((await reconcile({ now: NOW })).actions[0]).to.have.property('do', 'mirror');
-  });
-
   it('is not counted again within a second', async () => {
     const reconcile = stateAt(secondsAgo(0.4), SCANS);
     await reconcile();

@@ -45,11 +45,6 @@ describe('the waiting order', () => {
     expect(orderOf(scans, queueWith({}))).to.deep.equal(['b1', 'b2', 'a-urgent', 'a1', 'a2', 'a3']);
   });
 
-  it('is that of a paused queue when it is resumed', () => {
-    const scans = [waiting('a', 'acme', 9), waiting('b', 'acme', 8)];
-    expect(orderOf(scans, queueWith({ paused: true }))).to.deep.equal(['a', 'b']);
-  });
-
   it('stops at the number of positions that are shown', () => {
     const scans = Array.from({ length: 50 }, (_, index) => waiting(`s${index}`, 'acme', 100 - index));
     expect(orderOf(scans, queueWith({ paused: true }), 3)).to.deep.equal(['s0', 's1', 's2']);

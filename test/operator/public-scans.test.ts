@@ -2,9 +2,8 @@
 import { expect } from 'chai';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
-import { sweepOnce } from '../support/sweep-once.ts';
 import { bytesOf, pagesOf, reportOf } from '../support/scan-results.ts';
-import { useContext, reasonOf, statusOf, until, type Scan } from './context.ts';
+import { useContext, statusOf, until, type Scan } from './context.ts';
 
 describe('operator: public scans', function () {
   this.timeout(240_000);
@@ -13,7 +12,6 @@ describe('operator: public scans', function () {
 
   const submit = () => context.submit({ queue: 'public', maxPages: 1 }, 1, ANONYMOUS);
   const admitted = (scan: Scan) => scan.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
-  const waits = (scan: Scan, reason: string) => scan.reaches(`waiting: ${reason}`, (read) => reasonOf(read, 'Admitted') === reason);
   const balance = () => context.stores.credits.balance(ANONYMOUS);
   const uncharged = async ({ registry }: ReturnType<typeof createOperatorMetrics>) =>
     Number(/scans_uncharged_total (\d+)/.exec(await registry.metrics())![1]);
@@ -51,67 +49,15 @@ describe('operator: public scans', function () {
     expect(await uncharged(metrics)).to.equal(0);
   });
 
-  for (const [how, reason, endIt] of [
-    ['canceled', 'Canceled', (scan: Scan) => scan.patch({ spec: { cancel: true } })],
-    ['deleted', 'Deleted', (scan: Scan) => scan.remove()],
-  ] as const)
-    it(`release their place among the live public scans when they are ${how}`, async () => {
-      context.start();
-      const scan = await submit();
-      await admitted(scan);
-      await endIt(scan);
-      await until('the end', async () => (await scan.row())?.phase === 'canceled');
-      expect((await scan.row())?.reason).to.equal(reason);
-      await until('the release', async () => (await balance()).held === 0);
-      expect(await balance()).to.deep.equal({ balance: 0, granted: 0, held: 0, spent: 0 });
-    });
-
-  it('and scans of organisations never wait for each other’s places', async () => {
-    context.start({ maxRunning: 1, maxRunningPublic: 1 });
-    const running = await submit();
-    await admitted(running);
-    const waiting = await submit();
-    await waits(waiting, 'Queued');
-    const paying = await context.submit();
-    await admitted(paying);
-    const second = await context.submit();
-    await waits(second, 'Queued');
-    await running.patch({ spec: { cancel: true } });
-    await admitted(waiting);
-    expect(statusOf((await second.read())!, 'Admitted')).to.equal('False');
-    await until('both states are mirrored', async () => {
-      const [own, others] = [await context.stores.queueStates.read('public'), await context.stores.queueStates.read()];
-      return own.live === 1 && others.live === 2;
-    });
-  });
-
-  it('have a ScanQueue that the operator creates, and that can be paused apart', async () => {
+  it('release their place among the live public scans when they are deleted', async () => {
     context.start();
-    await until('the queue exists', async () => (await context.queue('public')) !== null);
-    expect((await context.queue('public'))!.spec).to.deep.equal({});
-    await context.setQueue({ paused: true }, 'public');
-    await until('the API sees the pause', async () => (await context.stores.queueStates.read('public')).paused);
-    expect((await context.stores.queueStates.read()).paused).to.equal(false);
     const scan = await submit();
-    await waits(scan, 'QueuePaused');
-    await admitted(await context.submit());
-    await context.deleteQueue('public');
-    await until('the queue exists again', async () => (await context.queue('public'))?.spec.paused === true);
-    await context.setQueue({ paused: false }, 'public');
     await admitted(scan);
-  });
-
-  it('are repaired by the sweeper after a crash, whichever step was the last', async () => {
-    const withResource = await submit();
-    const { scans, credits } = context.stores;
-    const lost = crypto.randomUUID();
-    const row = (await withResource.row())!;
-    await scans.create({ ...row, id: lost, submission: 'pending', resource: { ...row.resource, name: `scan-${lost}` } });
-    await credits.reserve({ organisation: ANONYMOUS, scanId: lost, pages: 1, partial: false, deadline: new Date(Date.now() + 30_000) });
-    const exists = async ({ id }: { id: string }) => id === withResource.id;
-    const swept = await sweepOnce({ scans, credits, exists, pendingBefore: new Date(Date.now() + 1000), limit: 10 });
-    expect(swept).to.include({ accepted: 1, abandoned: 1, settled: 1 });
-    expect((await credits.holds(ANONYMOUS)).map(({ scanId }) => scanId)).to.deep.equal([withResource.id]);
+    await scan.remove();
+    await until('the end', async () => (await scan.row())?.phase === 'canceled');
+    expect((await scan.row())?.reason).to.equal('Deleted');
+    await until('the release', async () => (await balance()).held === 0);
+    expect(await balance()).to.deep.equal({ balance: 0, granted: 0, held: 0, spent: 0 });
   });
 
   it('lose their token and e-mail address when it expires, or if their scan never ran', async () => {
