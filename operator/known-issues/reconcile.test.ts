@@ -3,7 +3,7 @@ import { API_VERSION } from '../../core/protocol/custom-resources.ts';
 import type { DeclaredKnownIssue, KnownIssuesResource, KnownIssuesStatus } from '../../core/protocol/known-issues-resources.ts';
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import type { Declaration, StoredDeclaration } from '../../stores/known-issues/manifest-known-issues.ts';
-import { ago, condition, NOW } from '../../test/support/scan-samples.ts';
+import { ago, NOW } from '../../test/support/scan-samples.ts';
 import { contextOf } from '../../test/support/operator-context.ts';
 import { type KnownIssuesFacts, type KnownIssuesWrites, reconcileKnownIssues } from './reconcile.ts';
 
@@ -100,14 +100,60 @@ describe('the reconcile of known issues', () => {
     expect(conditions!.find(({ type }) => type === 'Ready')!.message).to.include('second is about the same as one before it. For');
   });
 
-  it('states that none ends if none is in effect', async () => {
-    const status: KnownIssuesStatus = { conditions: [condition('Ending', 'True', 'EndingSoon')] };
-    const endingOf = async (more: Partial<KnownIssuesFacts>) => {
-      const [write] = (await reconcile(facts(more))).actions;
-      return write?.do === 'writeStatus' ? write.patch.conditions?.find(({ type }) => type === 'Ending')?.status : null;
-    };
-    expect(await endingOf({ resource: resource([issue(1)], { status }), owner: { state: 'none' } })).to.equal('False');
-    expect(await endingOf({ resource: resource([issue(1)], { status, site: 'a..b:99999' }) })).to.equal('False');
+  /** The conditions that are written when what can be declared is stored, as `Type=Status Reason`, and the message of Ready. */
+  async function stated(input: KnownIssuesFacts) {
+    const first = await reconcile(input);
+    const { actions } = first.actions[0]?.do === 'declare' ? await reconcileStored(input) : first;
+    const [write] = actions;
+    if (write?.do !== 'writeStatus') throw new Error('it states nothing');
+    const { conditions = [], ...amounts } = write.patch;
+    const message = (type: string) => conditions.find((one) => one.type === type)?.message;
+    return { shown: conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`), message, amounts };
+  }
+  const other = (days: number, name: string): DeclaredKnownIssue => ({ ...issue(days, name), fingerprint: 'f'.repeat(16) });
+  const full = { stored: null, occupied: { holders: new Map(), free: 1 }, matches: null };
+  const UNAPPLIED: [what: string, input: KnownIssuesFacts, ready: string, message: RegExp][] = [
+    [
+      'ends too late',
+      facts({ resource: resource([issue(9), other(400, 'far')]) }),
+      'False Invalid',
+      /far ends more than 366 days ahead.*1 known/,
+    ],
+    [
+      'is taken',
+      facts({ resource: resource([issue(90, 'mine')]) }, [holder(5)]),
+      'False IssueTaken',
+      /mine is accepted already over REST \(other\)/,
+    ],
+    [
+      'exceeds the limit',
+      facts({ resource: resource([issue(9), other(9, 'last')]), record: full }),
+      'False TooManyIssues',
+      /last exceeds the 500/,
+    ],
+    ['has no site', facts({ resource: resource([issue(1)], { site: 'a..b:99999' }) }), 'False Invalid', /a\.\.b:99999 is not a host/],
+    ['has no organisation', facts({ resource: resource([issue(1)]), owner: { state: 'none' } }), 'False NoOrganisation', /namespace team/],
+    ['waits for the database', facts({ resource: resource([issue(1)]), record: null }), 'Unknown StoreUnavailable', /until the database/],
+  ];
+  for (const [what, input, ready, message] of UNAPPLIED)
+    it(`states why a known issue is not in effect that ${what}`, async () => {
+      const { shown, message: of } = await stated(input);
+      expect(shown).to.include(`Ready=${ready}`);
+      expect(of('Ready')).to.match(message);
+      // None that is not in effect ends.
+      if (ready.includes('TooManyIssues') || what === 'ends too late') return;
+      expect(shown).to.not.include('Ending=True EndingSoon');
+    });
+
+  it('names those that end soon or have ended, the soonest first', async () => {
+    const soon = facts({ resource: resource([issue(20, 'late'), other(3, 'soon')]) });
+    const { shown, amounts } = await stated(soon);
+    expect(shown).to.include('Ending=True EndingSoon');
+    expect(amounts).to.deep.include({ live: 2, ending: 2, expired: 0, endingNames: ['soon', 'late'] });
+    const ended = await stated(facts({ resource: resource([issue(-1, 'over'), other(90, 'later')]) }));
+    expect(ended.shown).to.include('Ending=True Expired').and.include('Ready=True Mirrored');
+    expect(ended.message('Ending')).to.match(/^Ended, so that violations count again: over\./);
+    expect(ended.amounts).to.include({ live: 1, ending: 0, expired: 1 });
   });
 
   describe('of a manifest that does not exist', () => {
@@ -128,6 +174,13 @@ describe('the reconcile of known issues', () => {
 
     it('withdraws what is stored', async () => {
       expect(await withdraws({})).to.deep.equal(['withdraw']);
+    });
+
+    it('withdraws what is stored for another organisation than that of the namespace now', async () => {
+      const owner = { state: 'owned', organisation: 'globex', blocked: false } as const;
+      expect(
+        await withdraws({ resource: resource([issue(9)]), owner, record: { ...record, occupied: { holders: new Map(), free: 500 } } }),
+      ).to.deep.equal(['withdraw']);
     });
 
     it('keeps what is stored while nothing lists it, as long as its organisation has the namespace', async () => {
