@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { DeclaredWebhookSpec, OrganisationResource, OrganisationStatus } from '../../core/protocol/organisation-resources.ts';
 import { ORGANISATION_FINALIZER } from '../../core/protocol/organisation-resources.ts';
 import { secretText } from '../../core/webhooks/signature.ts';
-import { readDeclaredWebhooks } from '../../operator/organisation/declared-webhooks.ts';
+import { readDeclaredWebhooks, withoutWebhooks } from '../../operator/organisation/declared-webhooks.ts';
 import { reconcileOrganisation, type OrganisationFacts, type OrganisationWrites } from '../../operator/organisation/reconcile.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { useDatabase } from '../stores/database.ts';
@@ -111,11 +111,37 @@ describe('declared webhooks', () => {
     expect((await stores.deliveries.find(ID, mail.id, stored!.id))!.state).to.equal('canceled');
   });
 
+  it('get a new secret beside the old one, which enables one that was stopped, and each change is in the audit log', async () => {
+    await apply(resourceOf([CHAT]));
+    const { id } = (await stores.webhooks.list(ID))[0]!;
+    await stores.webhooks.stop(id, 'failing');
+    const secrets = [3, 1].map((fill) => secretText(Buffer.alloc(32, fill)));
+    await writeFile(join(folder, 'hooks', 'chat'), secrets[0]!);
+    await apply(resourceOf([CHAT]));
+    expect(await stores.webhooks.sendable(id)).to.deep.include({ secrets, disabled: null });
+    await writeFile(join(folder, 'hooks', 'mail'), 'not a secret');
+    expect((await apply(resourceOf([MAIL]))).message).to.match(/webhook mail: .*is not whsec_/);
+    const recorded = (await stores.organisations.audit(ID, 10)).filter(({ action }) => action.startsWith('webhook.'));
+    expect(recorded.slice(0, 3).map(({ actor, action }) => `${actor} ${action}`)).to.deep.equal([
+      'manifest webhook.delete',
+      'manifest webhook.change',
+      'manifest webhook.add',
+    ]);
+  });
+
   it('need an address that parses, which no message shows', async () => {
     const { message, reason } = await apply(resourceOf([CHAT, { ...MAIL, url: 'https://h:99999/token' }]));
     expect(reason).to.equal('WebhookNotApplied');
     expect(message).to.equal('Not applied: webhook mail: its url is not a URL. Everything else is in effect.');
     expect(await names()).to.deep.equal(['chat']);
+  });
+
+  it('are not applied while webhooks are off, and stay as they are', async () => {
+    await apply(resourceOf([CHAT]));
+    const { kept, problems } = withoutWebhooks(resourceOf([CHAT, MAIL]));
+    expect(kept).to.deep.equal(['chat', 'mail']);
+    expect(problems).to.have.length(1);
+    expect(withoutWebhooks(resourceOf([])).problems).to.deep.equal([]);
   });
 
   it('lose nothing to a late write of an older version, though its writer dies then', async () => {
