@@ -141,13 +141,10 @@ describe('the reconcile of an Organisation', () => {
 
   const drifts: [what: string, record: OrganisationRecord, actions: string[]][] = [
     ['the plan', recordWith({ organisation: { plan: 'other' } }), ['apply']],
-    ['the name', recordWith({ organisation: { displayName: 'Other' } }), ['apply']],
     ['whether it is blocked', recordWith({ organisation: { blocked: true } }), ['apply']],
-    ['a deletion', recordWith({ organisation: { deletedAt: NOW } }), ['apply']],
     ['an earlier resource', recordWith({ organisation: { manifest: { uid: 'u0', createdAt: secondsAgo(99), generation: 7 } } }), ['apply']],
     ['a hand-over', recordWith({ organisation: { manifest: null } }), ['apply']],
     ['a missing grant', recordWith({ granted: new Set(['first']) }), ['grant']],
-    ['a missing namespace', recordWith({ organisation: { namespaces: ['web'] } }), ['claim']],
     ['an additional namespace', recordWith({ organisation: { namespaces: ['web', 'shop', 'blog'] } }), ['claim']],
     ['a missing account', recordWith({ account: null }), ['openAccount']],
     ['nothing', recordWith(), ['writeStatus']],
@@ -196,12 +193,6 @@ describe('the reconcile of an Organisation', () => {
     expect(conditionOf(conditions, 'Stalled')).to.include({ status: 'True' });
     const watched = statusOf(await reconcile({ watchNamespaces: ['curbcut', 'shop', 'web'] }));
     expect(conditionOf(watched.conditions, 'Ready')).to.include({ status: 'True' });
-  });
-
-  it('states that a blocked organisation is as its spec wants it', async () => {
-    const spec = { ...resourceWith().spec, blocked: true };
-    const record = recordWith({ organisation: { blocked: true } });
-    expect(await readyOf({ resource: resourceWith({ spec }), record })).to.include({ status: 'True', reason: 'Blocked' });
   });
 
   it('changes nothing that curbcut-admin manages, and says how to hand over', async () => {
@@ -365,17 +356,6 @@ describe('the reconciles of an Organisation, repeated', () => {
         expect(new Set(grants).size).to.equal(grants.length);
         expect(grants.filter((id) => world.granted.includes(id))).to.deep.equal([]);
         if (world.deletes) expect(grants).to.deep.equal([]);
-      }),
-    );
-  });
-
-  it('leave a deleted organisation blocked and without namespaces', async () => {
-    await fc.assert(
-      fc.asyncProperty(worlds, async (world) => {
-        if (!world.deletes || !world.exists || world.managedBy === 'admin') return;
-        const { record, done } = await run(world);
-        expect(record.organisation).to.deep.include({ blocked: true, namespaces: [] });
-        expect(done.some((action) => action.do === 'writeStatus')).to.equal(world.liveScans > 0);
       }),
     );
   });

@@ -1,17 +1,10 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts';
 import type { OrganisationResource, OrganisationSpec } from '../../core/protocol/organisation-resources.ts';
-import { secretText } from '../../core/webhooks/signature.ts';
-import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
-import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { ORGANISATIONS } from '../../operator/organisation/controller.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
-import { issueKey } from '../support/issue-key.ts';
-import { openContext, ORGANISATION, reasonOf, until, type OperatorContext, type Scan } from './context.ts';
+import { openContext, reasonOf, until, type OperatorContext, type Scan } from './context.ts';
 import { getIfThere, isGone } from './simulated-scan.ts';
 
 const MERGE = 'application/merge-patch+json';
@@ -131,71 +124,6 @@ describe('operator: Organisation resources', function () {
     expect((await audit(name)).filter((line) => line.includes('organisation.grant'))).to.have.lengthOf(3);
   });
 
-  it('block an organisation at once: its key, its scans, and until it is unblocked', async () => {
-    start();
-    const name = named();
-    await apply(name, { creditGrants: [{ id: 'first', pages: 100 }], namespaces: [context.strangers] });
-    await becomes(name, 'Applied');
-    const { key, secret } = await issueKey(context.stores.keys, name);
-    await patch(name, { spec: { blocked: true } });
-    await becomes(name, 'Blocked');
-    expect((await context.stores.keys.recognise(secret))?.organisation.blocked).to.equal(true);
-    expect([...(await context.stores.keys.usable([key.id]))], 'an event stream ends').to.deep.equal([]);
-    expect((await context.stores.organisations.findByNamespace(context.strangers))?.blocked).to.equal(true);
-    const scan = await applyScan();
-    expect(reasonOf(await scan.settles(), 'Succeeded')).to.equal('OrganisationBlocked');
-    await patch(name, { spec: { blocked: false } });
-    await becomes(name, 'Applied');
-    expect((await context.stores.keys.recognise(secret))?.organisation.blocked).to.equal(false);
-    expect((await audit(name)).slice(-2)).to.deep.equal([`manifest organisation.block ${name}`, `manifest organisation.unblock ${name}`]);
-  });
-
-  it('leave out a namespace that another organisation has, name it, and take it when it is released', async () => {
-    start();
-    const [first, second] = [named(), named()];
-    await apply(first, { namespaces: [context.strangers] });
-    await becomes(first, 'Applied');
-    await apply(second, { namespaces: [context.strangers, context.team, 'curbcut-free'], creditGrants: [{ id: 'one', pages: 5 }] });
-    const taken = await becomes(second, 'NamespaceTaken');
-    expect(isReady(taken)).to.include({ status: 'False' });
-    expect(isReady(taken)?.message).to.include(`namespace ${context.strangers} to organisation ${first}`);
-    expect(isReady(taken)?.message).to.include(`namespace ${context.team} to organisation ${ORGANISATION}`);
-    expect(conditionOf(taken.status?.conditions, 'Stalled')?.status).to.equal('True');
-    expect(taken.status).to.deep.include({ granted: 5, namespaces: ['curbcut-free'] });
-    await patch(first, { spec: { namespaces: [] } });
-    await reaches(second, 'has the first', ({ status }) => status?.namespaces?.includes(context.strangers) === true);
-    await context.stores.organisations.setNamespaces(ORGANISATION, []);
-    const unwatched = await becomes(second, 'NamespaceNotWatched');
-    expect(unwatched.status?.namespaces).to.have.members(['curbcut-free', context.strangers, context.team]);
-    expect(isReady(unwatched)?.message).to.match(/^The operator does not run the scans of namespace curbcut-free; scans\.extraNamespaces/);
-    await patch(second, { spec: { namespaces: [context.strangers, context.team] } });
-    await becomes(second, 'Applied');
-  });
-
-  it('change nothing while curbcut-admin manages the organisation, and take over after the hand-over', async () => {
-    start();
-    const name = named();
-    const { organisations } = context.stores;
-    await organisations.add({ id: name, displayName: 'By hand', plan: 'team', namespaces: [] });
-    await apply(name, { blocked: true, creditGrants: [{ id: 'first', pages: 100 }] });
-    const refused = await becomes(name, 'ManagedByAdmin');
-    expect(isReady(refused)?.message).to.include(`curbcut-admin organisation hand-over ${name} --to manifest`);
-    expect(await organisations.find(name)).to.include({ displayName: 'By hand', blocked: false });
-    expect((await context.stores.credits.balance(name)).granted).to.equal(0);
-    await organisations.handOver(name, 'manifest');
-    await becomes(name, 'Blocked');
-    expect(await organisations.find(name)).to.include({ displayName: name, plan: 'standard', blocked: true });
-    expect(await organisations.setBlocked(name, false)).to.deep.equal({ ok: false, reason: 'managed_by_manifest' });
-    expect((await context.stores.credits.balance(name)).granted).to.equal(100);
-
-    await organisations.handOver(name, 'admin');
-    await becomes(name, 'ManagedByAdmin');
-    expect(await organisations.setBlocked(name, false)).to.deep.equal({ ok: true });
-    await remove(name);
-    await isRemoved(name);
-    expect(await organisations.find(name)).to.include({ blocked: false, managedBy: 'admin', deletedAt: null });
-  });
-
   it('wait with their deletion for live scans, then release the namespaces and keep the ledger', async () => {
     start();
     const name = named();
@@ -257,135 +185,5 @@ describe('operator: Organisation resources', function () {
     expect(await refusal(patch(name, { spec: { creditGrants: [{ id: 'one', pages: 2 }] } }))).to.match(/add a grant with another id/);
     expect(await refusal(patch(name, { spec: { class: 'other' } }))).to.match(/class cannot be changed/);
     expect(await refusal(patch(name, { spec: { creditGrants: [] } }))).to.equal('accepted');
-  });
-
-  it('wait while MongoDB does not answer, also with their deletion, and say so', async () => {
-    const down = { is: false };
-    const { organisations } = context.stores;
-    const findApplied: typeof organisations.findApplied = async (...wanted) => {
-      if (down.is) throw new Error('the database does not answer');
-      return organisations.findApplied(...wanted);
-    };
-    start({}, { stores: { ...context.stores, organisations: { ...organisations, findApplied } } });
-    const [name, late] = [named(), named()];
-    await apply(name);
-    await becomes(name, 'Applied');
-    down.is = true;
-    await apply(late);
-    const waiting = await becomes(late, 'StoreUnavailable');
-    expect(isReady(waiting)).to.include({ status: 'Unknown', message: 'The changes wait until the database answers.' });
-    await remove(name);
-    const kept = await becomes(name, 'StoreUnavailable');
-    expect(isReady(kept)?.message).to.equal('The deletion waits until the database answers.');
-    down.is = false;
-    await isRemoved(name);
-    await becomes(late, 'Applied');
-  });
-
-  it('have no effect while the operator may not list them, and everything else works', async () => {
-    const { connection: whole } = context;
-    const permitted = { is: false };
-    const connection: typeof whole = {
-      ...whole,
-      path: whole.path.bind(whole),
-      async request<T>(...[method, path, options]: Parameters<typeof whole.request>): Promise<T> {
-        if (path === whole.path(ORGANISATIONS) && !permitted.is) throw new KubernetesError(403, 'Forbidden', 'organisations is forbidden');
-        return whole.request<T>(method, path, options);
-      },
-    };
-    const metrics = createOperatorMetrics();
-    const readable = async () => /^curbcut_organisations_readable (\d)$/m.exec(await metrics.registry.metrics())?.[1];
-    const condition = async () => conditionOf((await context.queue())?.status?.conditions, 'OrganisationsReadable');
-    await context.grant(10);
-    const name = named();
-    await apply(name);
-    const operator = start({}, { connection, metrics });
-    const scan = await context.apply(context.team, { class: operatorClass });
-    await scan.pod();
-    const refused = await until('the queue says so', async () => ((await condition())?.status === 'False' ? condition() : null));
-    expect(refused?.message).to.match(/organisations is forbidden.*rbac\.organisations/);
-    expect(await readable()).to.equal('0');
-    expect(operator.lines.filter(({ message }) => message.startsWith('cannot read Organisations'))).to.have.length(1);
-    expect((await read(name))?.status).to.deep.equal({ observedGeneration: -1 });
-    permitted.is = true;
-    await becomes(name, 'Applied');
-    await until('the queue says so', async () => (await condition())?.status === 'True');
-    expect(await readable()).to.equal('1');
-    await scan.patch({ spec: { cancel: true } });
-    await scan.settles();
-  });
-
-  it('send few commands to MongoDB at rest, whatever their number', async () => {
-    const names = Array.from({ length: 30 }, named);
-    // Without grants, which the ledger would relay in the background.
-    for (const name of names) await apply(name);
-    start({ organisationsEveryMs: 600_000 });
-    for (const name of names) await becomes(name, 'Applied');
-    await context.rest();
-    // A new leader reads all of them together, writes nothing, and then only looks for changes.
-    const before = await Promise.all(names.map(read));
-    context.commands.length = 0;
-    start({ organisationsEveryMs: 200 });
-    const reads = () => context.commands.filter((command) => command === 'find organisations').length;
-    await until('some intervals are over', async () => reads() > 10);
-    const sent = context.commands.filter((command) => /organisations|accounts|webhooks$/.test(command));
-    expect([...new Set(sent)]).to.have.members(['find organisations', 'find accounts', 'find webhooks']);
-    // Per interval: the organisations, their accounts and webhooks. At the start also the grants.
-    expect(sent.length).to.be.below(reads() * 4 + 20);
-    expect(await Promise.all(names.map(read))).to.deep.equal(before);
-  });
-
-  it('declare webhooks with mounted secrets, replace and delete them, and say which secret is missing', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'curbcut-webhooks-'));
-    try {
-      const [first, second] = [1, 2].map((fill) => secretText(Buffer.alloc(32, fill)));
-      await mkdir(join(folder, 'hooks'));
-      await writeFile(join(folder, 'hooks', 'chat'), `${first}\n`);
-      start({ webhookSecrets: folder });
-      const name = named();
-      const chat = {
-        name: 'chat',
-        url: 'https://example.com/a',
-        events: ['scan.failed' as const],
-        secretRef: { name: 'hooks', key: 'chat' },
-      };
-      const mail = { ...chat, name: 'mail', secretRef: { name: 'hooks', key: 'mail' } };
-      await apply(name, { webhooks: [chat, mail] });
-      const missing = await becomes(name, 'WebhookNotApplied');
-      expect(isReady(missing)!.message).to.equal(
-        'Not applied: webhook mail: the Secret hooks has no key mail, or is not in webhooks.secrets of the chart. Everything else is in effect.',
-      );
-      const { webhooks } = context.stores;
-      const list = async () => (await webhooks.list(name)).map((one) => [one.name, one.managedBy, one.format, one.creditsBelow]);
-      expect(await list()).to.deep.equal([['chat', 'manifest', 'json', 100]]);
-      const { id } = (await webhooks.list(name))[0]!;
-      const { disabled } = (await webhooks.stop(id, 'failing'), (await webhooks.find(name, id))!);
-      expect(disabled).to.include({ reason: 'failing' });
-      await writeFile(join(folder, 'hooks', 'mail'), 'not a secret');
-      await until('the reason is new', async () => /is not whsec_/.test(isReady(await read(name))?.message ?? ''));
-      await writeFile(join(folder, 'hooks', 'mail'), first!);
-      await becomes(name, 'Applied');
-      // A new secret enables one that was stopped.
-      await writeFile(join(folder, 'hooks', 'chat'), second!);
-      await until('the secret is replaced', async () => (await webhooks.sendable(id))!.secrets.length === 2);
-      expect(await webhooks.sendable(id)).to.deep.include({ secrets: [second, first], disabled: null });
-      await patch(name, { spec: { webhooks: [{ ...chat, format: 'slack' }] } });
-      await until('the other one is deleted', async () => (await list()).length === 1);
-      expect(await list()).to.deep.equal([['chat', 'manifest', 'slack', 100]]);
-      await remove(name);
-      await isRemoved(name);
-      expect(await list()).to.deep.equal([]);
-      const recorded = (await audit(name)).filter((entry) => entry.includes(' webhook.')).map((entry) => entry.replace(/ \(.*/, ''));
-      expect(recorded).to.have.members([
-        'manifest webhook.add chat',
-        'manifest webhook.add mail',
-        'manifest webhook.change chat',
-        'manifest webhook.change chat',
-        'manifest webhook.delete mail',
-        'manifest webhook.delete chat',
-      ]);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
   });
 });
