@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { createServer, type Server } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import PostalMime, { type Email } from 'postal-mime';
@@ -319,31 +318,6 @@ describe('mails of the outbox', () => {
       expect((await stores.suppressions.find('grace@example.com', 'account'))?.reason).to.equal('bounced');
     });
 
-    it('with links for new passwords are sent while servers hang on results, and before results that wait for longer', async () => {
-      const server = await startServer({
-        onRcptTo({ address }, _, done) {
-          if (!address.endsWith('.slow.example')) done();
-        },
-      });
-      const results: NewMail[] = Array.from({ length: 40 }, (_, n) => {
-        const domain = n < 20 ? `domain${n}.slow.example` : `domain${n}.example`;
-        return { id: resultMailId(randomUUID()), kind: 'scan_result', to: `ada@${domain}`, locale: 'en', data: { scanId: 'x' } };
-      });
-      for (const mail of results) await stores.outbox.enqueue(mail);
-      const message = async ({ _id, to }: MailEntry) => ({
-        ...{ messageId: `<${_id}>`, date: new Date(), to, subject: 's', text: 't', html: '', headers: {} },
-      });
-      const limits = { ...LIMITS, socketMs: 60_000, deliveryMs: 60_000 };
-      const openServer = (connections: number) =>
-        openMailServer({ smtpUrl: server.url, from: 'no-reply@curbcut.example.com', connections, limits });
-      startSender(server.url, { compose: message, openServer });
-      await until('servers hang', async () => (await database.db.collection('outbox').countDocuments({ holder: { $exists: true } })) === 5);
-      const passwords = Array.from({ length: 12 }, (_, n) => reset(`person${n}@company.example`));
-      for (const mail of passwords) await stores.outbox.enqueue(mail);
-      for (const mail of passwords) await ended(mail);
-      expect(server.received.map(({ to }) => to)).to.have.members(passwords.map(({ to }) => to));
-    });
-
     it('do not suppress an address because the relay denies it or refuses the content', async () => {
       const server = await startServer({
         onRcptTo: ({ address }, _, done) => done(address.startsWith('relay') ? refusal(550, '5.7.1 Relaying denied') : null),
@@ -386,23 +360,6 @@ describe('mails of the outbox', () => {
       expect(await mailOf(mail.id)).to.include({ state: 'failed', attempts: 13, reason: '451 4.7.1 Later' });
     });
 
-    it('are not held up by a recipient on whom the server hangs', async () => {
-      const server = await startServer({
-        onRcptTo({ address }, _, done) {
-          if (!address.endsWith('@slow.example')) done();
-        },
-      });
-      const slow = Array.from({ length: 6 }, (_, n) => reset(`slow${n}@slow.example`));
-      const quick = Array.from({ length: 10 }, (_, n) => reset(`quick${n}@quick.example`));
-      for (const mail of [...slow, ...quick]) await stores.outbox.enqueue(mail);
-      const sender = startSender(server.url);
-      for (const mail of quick) await ended(mail);
-      expect(server.received).to.have.lengthOf(10);
-      for (const mail of slow) await tried(mail);
-      for (const mail of slow) expect(await stateOf(mail.id)).to.equal('waiting');
-      expect(await sender.value('curbcut_mail_attempts_total', { kind: 'password_reset', outcome: 'unavailable' })).to.equal(0);
-    });
-
     it('wait without an attempt while no server listens, and are sent when it is back', async () => {
       const first = await startServer();
       await first.close();
@@ -439,20 +396,6 @@ describe('mails of the outbox', () => {
         await sender.stop();
         await database.db.collection('outbox').deleteMany({});
       }
-    });
-
-    it('wait while a server accepts connections and never greets', async () => {
-      const silent: Server = createServer(() => undefined);
-      await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-      closers.push(async () => void silent.close());
-      const { port } = silent.address() as { port: number };
-      const mail = reset('ada@example.com');
-      await stores.outbox.enqueue(mail);
-      const limits = { ...LIMITS, greetingMs: 200 };
-      const openServer = () => openMailServer({ smtpUrl: `smtp://127.0.0.1:${port}`, from: 'a@example.com', connections: 1, limits });
-      const sender = startSender('', { openServer });
-      await until('sending was paused', () => sender.lines.some(({ message }) => message.includes('sending paused')));
-      expect(await mailOf(mail.id)).to.include({ state: 'waiting' });
     });
   });
 
@@ -492,21 +435,6 @@ describe('mails of the outbox', () => {
   });
 
   describe('and operators', () => {
-    it('send each of 100 mails once from two replicas at the same time', async () => {
-      const server = await startServer();
-      const mails = Array.from({ length: 100 }, (_, n) => reset(`person${n}@domain${n % 7}.example`));
-      await Promise.all(mails.map((mail) => stores.outbox.enqueue(mail)));
-      const other = openStores(database.another());
-      // Generous limits: on a busy machine a delivery that runs into one is repeated, which is not what this test is about.
-      const openServer = (connections: number) =>
-        openMailServer({ smtpUrl: server.url, from: 'no-reply@curbcut.example.com', connections, limits: SMTP_LIMITS });
-      startSender(server.url, { openServer });
-      startSender(server.url, { openServer, stores: other });
-      for (const mail of mails) await ended(mail);
-      expect(server.received.map(({ to }) => to)).to.have.members(mails.map(({ to }) => to));
-      expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).to.equal(100);
-    });
-
     it('send again, with the same Message-ID, only what was accepted and not recorded by a replica that died', async () => {
       const server = await startServer();
       const mail = reset('ada@example.com');
@@ -547,30 +475,6 @@ describe('mails of the outbox', () => {
       closers.splice(closers.indexOf(dying.stop), 1);
     });
 
-    it('send a mail once if they stop at any step before the delivery', async () => {
-      const server = await startServer();
-      for (const step of ['find', 'compose', 'claim'] as const) {
-        const mail = reset(`${step}@example.com`);
-        await stores.outbox.enqueue(mail);
-        const broken = () => Promise.reject(new Error('simulated crash'));
-        const over: SenderChanges =
-          step === 'find'
-            ? { stores: { suppressions: { ...stores.suppressions, find: broken } } }
-            : step === 'compose'
-              ? { compose: broken }
-              : { stores: { outbox: { ...stores.outbox, claim: broken } } };
-        const dying = startSender(server.url, over);
-        if (step === 'claim') expect(await dying.done).to.have.property('message', 'simulated crash');
-        else await tried(mail);
-        await dying.stop();
-        await database.db.collection<{ _id: string }>('outbox').updateOne({ _id: mail.id }, { $set: { dueAt: new Date() } });
-        const successor = startSender(server.url);
-        await ended(mail);
-        await successor.stop();
-        expect(server.received.filter(({ to }) => to === mail.to)).to.have.lengthOf(1);
-      }
-    });
-
     it('record a delivery when the database is back', async () => {
       const server = await startServer();
       const mail = reset('ada@example.com');
@@ -594,15 +498,6 @@ describe('mails of the outbox', () => {
       await ended(mail);
       expect(await mailOf(mail.id)).to.include({ state: 'failed', reason: 'its link expired' });
       expect(server.received).to.deep.equal([]);
-    });
-
-    it('report for how long the oldest mail is due', async () => {
-      const server = await startServer();
-      await server.close();
-      await stores.outbox.enqueue(reset('ada@example.com'));
-      await database.db.collection('outbox').updateMany({}, { $set: { dueAt: new Date(Date.now() - 900_000) } });
-      const sender = startSender(server.url);
-      await until('the metric is set', async () => ((await sender.value('curbcut_mail_oldest_due_seconds')) ?? 0) >= 900);
     });
   });
 
