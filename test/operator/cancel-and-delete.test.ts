@@ -59,15 +59,6 @@ describe('operator: a scan that is canceled or deleted', function () {
     await operator.stop();
   });
 
-  it('is canceled before its first reconcile', async () => {
-    const scan = await context.submit({ cancel: true });
-    const operator = context.start();
-    expect((await scan.settles()).status?.phase).to.equal('canceled');
-    expect((await scan.row())?.phase).to.equal('canceled');
-    expect(await scan.job()).to.equal(null);
-    await operator.stop();
-  });
-
   it('is deleted while it runs: cancels the row, releases the credits and removes the Job', async () => {
     const operator = context.start();
     const scan = await context.submit();

@@ -26,16 +26,6 @@ describe('operator: two releases on one cluster', function () {
     return context.start(settings, { stores: others });
   };
 
-  it('gives a scan without a class the default class, which cannot be changed', async () => {
-    const scan = await context.apply(context.team);
-    expect((await scan.read())?.spec.class).to.equal('curbcut');
-    const error = await scan.patch({ spec: { class: 'other' } }).catch((reason: unknown) => reason);
-    expect(error)
-      .to.be.an('error')
-      .with.property('message')
-      .that.matches(/class cannot be changed/);
-  });
-
   it('leaves scans of another class untouched, also while they are deleted', async () => {
     const ours = await context.apply(context.team);
     const submitted = await context.submit();

@@ -3,7 +3,7 @@ import { identityOf } from '../../operator/scan/policy/pods.ts';
 import type { PodFailed } from '../../core/protocol/pod-messages.ts';
 import { JOBS, PODS, type Pod } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { SCANNER, noMessageBus, useContext, reasonOf, statusOf, until, type Scan } from './context.ts';
+import { SCANNER, noMessageBus, useContext, reasonOf, statusOf, type Scan } from './context.ts';
 
 const ZERO = { scanned: 0, failed: 0, total: 0 };
 
@@ -39,19 +39,6 @@ describe('operator: scans that end without a result', function () {
     expect(row.finishedAt).to.be.a('date');
     expect(await context.spent()).to.equal(spent);
   }
-
-  it('fails permanently if the pod reports it, and does not pass if thresholds are set', async () => {
-    const operator = context.start();
-    const scan = await context.submit({ thresholds: { minScore: 1 } });
-    const pod = await scan.pod();
-    await scan.startPod(pod);
-    await scan.publish(gaveUp(scan, pod));
-    await expectFailed(scan, 'TargetUnreachable', /refused the connection/);
-    expect((await scan.read())?.status?.passed).to.equal(false);
-    expect((await scan.row())?.passed).to.equal(false);
-    await until('the Job is gone', async () => (await scan.job()) === null);
-    await operator.stop();
-  });
 
   it('fails permanently on exit code 42, with the termination message', async () => {
     const operator = context.start({}, { bus: noMessageBus() });
@@ -117,46 +104,6 @@ describe('operator: scans that end without a result', function () {
     await expectFailed(scan, 'NoResults', /ended without results/);
     expect(await scan.events()).to.include('Retrying');
     await successor.stop();
-  });
-
-  it('completes if the second Job stores results', async () => {
-    const operator = context.start();
-    const scan = await context.submit();
-    await scan.endPod(await scan.pod(), { exitCode: 0 });
-    const second = await scan.pod(2);
-    await scan.publish(await scan.upload(second, bytesOf(reportOf(await scan.input()))));
-    expect((await scan.settles()).status?.phase).to.equal('done');
-    await operator.stop();
-  });
-
-  it('fails if the pod stays unschedulable', async () => {
-    const operator = context.start({ timeouts: { pendingMs: 1500, queueMs: 60_000, stuckMs: 60_000 } });
-    const scan = await context.submit();
-    await expectFailed(scan, 'Unschedulable', /unschedulable/);
-    await operator.stop();
-  });
-
-  it('fails if the image cannot be pulled', async () => {
-    const operator = context.start({ timeouts: { pendingMs: 2500, queueMs: 60_000, stuckMs: 60_000 } });
-    const scan = await context.submit();
-    const waiting = { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image "nowhere"' } };
-    await scan.setPod(await scan.pod(), {
-      containerStatuses: [{ name: 'scanner', image: 'nowhere', imageID: '', ready: false, restartCount: 0, state: waiting }],
-    });
-    const pulling = await scan.reaches('waiting for its image', (read) => reasonOf(read, 'Succeeded') === 'ImagePull');
-    expect(pulling.status?.phase).to.equal('queued');
-    await expectFailed(scan, 'ImagePull', /image pull failed \(ImagePullBackOff/);
-    await operator.stop();
-  });
-
-  it('fails if the pod stops reporting progress', async () => {
-    const operator = context.start({ timeouts: { stuckMs: 1500, queueMs: 60_000, pendingMs: 60_000 } });
-    const scan = await context.submit();
-    const pod = await scan.pod();
-    await scan.startPod(pod);
-    await scan.publish({ kind: 'progress', scanId: scan.id, ...identityOf(pod), sequence: 1, phase: 'scanning', pages: ZERO });
-    await expectFailed(scan, 'Stuck', /no progress for 2 s/);
-    await operator.stop();
   });
 
   it('fails at its deadline', async () => {

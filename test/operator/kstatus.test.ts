@@ -6,11 +6,7 @@ import { KSTATUS_TIMEOUT_MS, verdictsOf } from '../kstatus/kstatus.ts';
 import { kubectlIn, type Kubectl } from '../support/kubectl.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { SCAN_STATES } from '../support/scan-states.ts';
-import { useContext, reasonOf, TARGET, until, type Scan } from './context.ts';
-
-const THRESHOLDS = { minScore: 90 };
-const FOREIGN_FINALIZER = 'curbcut.test/stays';
-
+import { useContext, TARGET, until, type Scan } from './context.ts';
 describe('operator: kstatus', function () {
   this.timeout(KSTATUS_TIMEOUT_MS);
   // Downloads the modules and compiles.
@@ -20,13 +16,6 @@ describe('operator: kstatus', function () {
     const verdicts = await verdictsOf(Object.values(SCAN_STATES).map(({ scan }) => scan));
     const shown = Object.keys(SCAN_STATES).map((state, index) => [state, verdicts[index]!.status]);
     expect(shown).to.deep.equal(Object.entries(SCAN_STATES).map(([state, { kstatus }]) => [state, kstatus]));
-  });
-
-  it('shows why a scan waits, failed or did not pass', async () => {
-    const messageOf = async (state: string) => (await verdictsOf([SCAN_STATES[state]!.scan]))[0]!.message;
-    expect(await messageOf('waiting in a paused queue')).to.match(/^The queue is paused/);
-    expect(await messageOf('failed before it was charged')).to.match(/^No organisation is charged/);
-    expect(await messageOf('done, below a threshold')).to.equal('The score is 80, below the minimum of 90.');
   });
 
   describe('of resources on the cluster', () => {
@@ -43,11 +32,6 @@ describe('operator: kstatus', function () {
       return (await verdictsOf([object]))[0]!.status;
     }
     const verdictOn = (scan: Scan) => verdict('-n', scan.namespace, 'a11y', scan.name);
-    async function finish(scan: Scan): Promise<void> {
-      await scan.publish(await scan.upload(await scan.pod(), bytesOf(reportOf(await scan.input()))));
-      await scan.settles();
-    }
-
     it('is InProgress for a scan that no operator has seen', async () => {
       const scan = await context.apply(context.team);
       expect(await verdictOn(scan)).to.equal('InProgress');
@@ -71,35 +55,6 @@ describe('operator: kstatus', function () {
       context.start();
       await passing.reaches('of the current generation', ({ metadata, status }) => status?.observedGeneration === metadata.generation);
       expect(await verdictOn(passing)).to.equal('Current');
-      await context.rest();
-    });
-
-    it('is Failed for a scan that failed, missed a threshold, or was canceled with thresholds', async () => {
-      context.start();
-      const missed = await context.apply(context.team, { thresholds: { maxViolations: 0 } });
-      await finish(missed);
-      const failed = await context.apply(context.strangers);
-      const canceled = await context.apply(context.team, { thresholds: THRESHOLDS, cancel: true });
-      const without = await context.apply(context.team, { cancel: true });
-      for (const scan of [failed, canceled, without]) await scan.settles();
-      const verdicts = await Promise.all([missed, failed, canceled, without].map(verdictOn));
-      expect(verdicts).to.deep.equal(['Failed', 'Failed', 'Failed', 'Current']);
-      await context.rest();
-    });
-
-    it('is InProgress for a scan that waits, and Terminating for one that is being deleted', async () => {
-      context.start();
-      await context.pauseQueue();
-      const scan = await context.apply(context.team, { thresholds: THRESHOLDS });
-      await scan.reaches('waiting', (read: AccessibilityScan) => reasonOf(read, 'Reconciling') === 'QueuePaused');
-      expect(await verdictOn(scan)).to.equal('InProgress');
-      const { finalizers = [] } = (await scan.read())!.metadata;
-      await scan.patch({ metadata: { finalizers: [...finalizers, FOREIGN_FINALIZER] } });
-      await scan.remove();
-      await scan.reaches('settled', ({ metadata }) => metadata.finalizers?.length === 1);
-      expect(await verdictOn(scan)).to.equal('Terminating');
-      await scan.patch({ metadata: { finalizers: [] } });
-      await context.setQueue({ paused: false });
       await context.rest();
     });
 

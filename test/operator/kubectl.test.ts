@@ -1,7 +1,7 @@
 /** Scans as people and GitOps tools handle them: with a real kubectl, and by their conditions. */
 import { expect } from 'chai';
-import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { systemClock } from '../../platform/clock.ts';
+import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { kubectlIn, type Kubectl } from '../support/kubectl.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { NOWHERE, ORGANISATION, useContext, reasonOf, statusOf, TARGET, until, type Scan } from './context.ts';
@@ -91,20 +91,6 @@ describe('operator: a scan in kubectl', function () {
     expect((await scan.read())!.metadata.generation).to.equal(4);
   });
 
-  it('is deleted after the TTL that it got while it ran', async () => {
-    context.start();
-    const scan = await context.apply(context.team);
-    await scan.startPod(await scan.pod());
-    await patch(scan, { ttlSecondsAfterFinished: 0 });
-    const running = await observed(scan);
-    expect([running.status?.phase, statusOf(running, 'Reconciling')]).to.deep.equal(['crawling', 'True']);
-    expect(generations(running)).to.deep.equal([2]);
-    const [pod] = await scan.pods();
-    await scan.publish(await scan.upload(pod!, bytesOf(reportOf(await scan.input()))));
-    await until('the resource is gone', async () => (await scan.read()) === null);
-    expect((await scan.row())?.phase).to.equal('done');
-  });
-
   it('can be selected by phase, organisation and queue', async () => {
     context.start();
     const canceled = await context.apply(context.team, { cancel: true });
@@ -150,75 +136,5 @@ describe('operator: a scan in kubectl', function () {
     expect(await context.spent()).to.equal(spent);
     expect((await scan.read())!.metadata.resourceVersion).to.equal(ended.resourceVersion);
     await later.stop();
-  });
-
-  it('states what to do if no organisation owns its namespace', async () => {
-    context.start();
-    const { status } = await (await context.apply(context.strangers)).settles();
-    expect(status?.message).to.equal(
-      `No organisation is charged for namespace ${context.strangers}. Ask an administrator to add the namespace to an Organisation (spec.namespaces) or to run "curbcut-admin organisation namespaces"; then delete this scan and apply it again.`,
-    );
-  });
-
-  it('reports why it waits while its queue is paused, and can be canceled then', async () => {
-    context.start();
-    await context.pauseQueue();
-    const spent = await context.spent();
-    try {
-      const scan = await context.apply(context.team, { thresholds: { minScore: 1 } });
-      const paused = await scan.reaches('waiting', (read) => reasonOf(read, 'Reconciling') === 'QueuePaused');
-      expect([statusOf(paused, 'Reconciling'), statusOf(paused, 'Complete'), statusOf(paused, 'Stalled')]).to.deep.equal([
-        'True',
-        'False',
-        undefined,
-      ]);
-      await patch(scan, { cancel: true });
-      await kubectl([...WAIT, `a11y/${scan.name}`]);
-      const canceled = await scan.settles();
-      expect(canceled.status).to.include({ phase: 'canceled', passed: false, message: 'The scan was canceled. Nothing was charged.' });
-      expect(await context.spent()).to.equal(spent);
-    } finally {
-      await context.setQueue({ paused: false });
-    }
-  });
-
-  it('can be canceled and deleted while it waits for a queue that does not exist', async () => {
-    context.start();
-    const [deleted, canceled] = [
-      await context.apply(context.team, { queue: 'missing' }),
-      await context.apply(context.team, { queue: 'missing' }),
-    ];
-    for (const scan of [deleted, canceled]) {
-      const { status } = await scan.reaches('waiting', (read) => reasonOf(read, 'Reconciling') === 'QueueNotFound');
-      expect(status?.message).to.match(/^There is no ScanQueue missing in namespace /);
-    }
-    await kubectl(['delete', 'a11y', deleted.name, '--timeout=60s']);
-    expect((await deleted.row())?.phase).to.equal('canceled');
-    await patch(canceled, { cancel: true });
-    await kubectl([...WAIT, `a11y/${canceled.name}`]);
-    expect((await canceled.settles()).status?.message).to.equal('The scan was canceled. Nothing was charged.');
-  });
-
-  it('can be canceled and deleted while it waits without credits', async () => {
-    context.start({ maxRunning: 1 });
-    const first = await context.apply(context.team);
-    await first.pod();
-    const [deleted, canceled] = [await context.apply(context.team), await context.apply(context.team)];
-    for (const scan of [deleted, canceled]) await scan.reaches('waiting', (read) => reasonOf(read, 'Reconciling') === 'Queued');
-    await kubectl(['delete', 'a11y', deleted.name, '--timeout=60s']);
-    expect(await deleted.row()).to.include({ phase: 'canceled', pagesReserved: 0 });
-    await patch(canceled, { cancel: true });
-    expect((await canceled.settles()).status?.phase).to.equal('canceled');
-    await patch(first, { cancel: true });
-    await first.settles();
-  });
-
-  it('ends without a charge if it is canceled in the manifest', async () => {
-    const spent = await context.spent();
-    const scan = await context.apply(context.team, { cancel: true });
-    context.start();
-    const { status } = await scan.settles();
-    expect(status).to.include({ phase: 'canceled', message: 'The scan was canceled. Nothing was charged.' });
-    expect([await scan.row(), await scan.job(), await context.spent()]).to.deep.equal([null, null, spent]);
   });
 });

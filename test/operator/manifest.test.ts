@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { SCAN_ID_ANNOTATION, type AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts';
+import { SCAN_ID_ANNOTATION } from '../../core/protocol/custom-resources.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
@@ -40,79 +40,12 @@ describe('operator: scans from manifests', function () {
     expect(await context.held()).to.equal(0);
   });
 
-  it('state their organisation in the status, where it cannot be changed or removed', async () => {
-    const scan = await context.apply(context.team);
-    const { status } = await scan.reaches('vetted', (read) => read.status?.phase !== undefined);
-    expect(status?.organisation).to.equal(ORGANISATION);
-    const path = context.connection.path(SCANS, scan.namespace, scan.name, 'status');
-    for (const organisation of ['other', null]) {
-      const options = { contentType: 'application/merge-patch+json', body: { status: { organisation } } };
-      const error: unknown = await context.connection.request('PATCH', path, options).catch((refusal: unknown) => refusal);
-      expect(String(error)).to.match(/organisation cannot be changed/);
-    }
-    await scan.patch({ spec: { cancel: true } });
-    await scan.settles();
-  });
-
   it('fail if their namespace has no organisation', async () => {
     const scan = await context.apply(context.strangers, { thresholds: { minScore: 1 } });
     await expectRefused(scan, 'NoOrganisation', new RegExp(`No organisation is charged for namespace ${context.strangers}`));
     const read = (await scan.read())!;
     expect([statusOf(read, 'Admitted'), read.status?.passed]).to.deep.equal(['False', false]);
     expect(await scan.row()).to.equal(null);
-  });
-
-  it('fail if the organisation is blocked', async () => {
-    await context.stores.organisations.setBlocked(ORGANISATION, true);
-    try {
-      const scan = await context.apply(context.team);
-      await expectRefused(scan, 'OrganisationBlocked', /blocked/);
-      expect((await scan.row())?.phase).to.equal('failed');
-    } finally {
-      await context.stores.organisations.setBlocked(ORGANISATION, false);
-    }
-  });
-
-  it('fail without a partial reservation if the credits do not suffice', async () => {
-    const { balance } = await context.stores.credits.balance(ORGANISATION);
-    await context.stores.credits.reserve({
-      organisation: ORGANISATION,
-      scanId: 'other',
-      pages: balance - 3,
-      partial: false,
-      deadline: new Date(Date.now() + 30_000),
-    });
-    try {
-      const scan = await context.apply(context.team, { maxPages: 4 });
-      const refused = await scan.settles();
-      expect(reasonOf(refused, 'Succeeded')).to.equal('InsufficientCredits');
-      expect(refused.status?.message).to.match(/needs 4 credits, but 3 are left/);
-      expect((await scan.row())?.phase).to.equal('failed');
-    } finally {
-      await context.stores.credits.settle(ORGANISATION, 'other', 0);
-    }
-  });
-
-  it('fail if they request more pages than are allowed', async () => {
-    await expectRefused(
-      await context.apply(context.team, { maxPages: 21 }),
-      'TooManyPages',
-      /maxPages is 21, but this installation allows 20/,
-    );
-  });
-
-  it('fail if their podTemplate is not permitted, before a Job exists', async () => {
-    const template = (podTemplate: AccessibilityScanSpec['podTemplate']) => context.apply(context.team, { podTemplate });
-    await expectRefused(
-      await template({ annotations: { 'k8s.v1.cni.cncf.io/networks': 'internal' } }),
-      'PodTemplateRefused',
-      /podTemplate\.annotations is not permitted; an administrator can permit it with POD_TEMPLATE_ALLOW/,
-    );
-    await expectRefused(
-      await template({ resources: { limits: { memory: '1Ti' } } }),
-      'PodTemplateRefused',
-      /more than the 8Gi that POD_TEMPLATE_MAX_MEMORY allows/,
-    );
   });
 
   it('have the metadata of their annotations, also if these change while the scan runs', async () => {
@@ -133,28 +66,6 @@ describe('operator: scans from manifests', function () {
     await scan.publish(await scan.upload(pod, bytesOf(report)));
     expect((await scan.settles()).status).to.include({ phase: 'done' });
     expect((await scan.row())!.metadata).to.deep.equal(metadata);
-  });
-
-  it('fail if their metadata is not allowed', async () => {
-    const mistaken = async (annotations: Record<string, string>, message: RegExp) => {
-      const scan = await context.apply(context.team, {}, annotations);
-      await expectRefused(scan, 'MetadataRefused', message);
-      expect((await scan.row())!)
-        .to.include({ phase: 'failed' })
-        .and.not.have.property('metadata');
-    };
-    await mistaken(
-      { 'metadata.curbcut.dev/branch': 'a\n' },
-      /^The metadata value of branch must be printable text .* Correct the annotations metadata\.curbcut\.dev\/KEY/,
-    );
-    const many = Array.from({ length: 11 }, (_, index) => [`metadata.curbcut.dev/key${index}`, 'v']);
-    await mistaken(Object.fromEntries(many), /^A scan has at most 10 pairs of metadata, and 11 are given/);
-  });
-
-  it('fail if the target may not be scanned', async () => {
-    await expectRefused(await context.apply(context.team, { url: 'http://127.0.0.1/' }), 'TargetRefused', /private, loopback/);
-    await expectRefused(await context.apply(context.team, { url: 'http://db.internal/' }), 'TargetRefused', /private name/);
-    await expectRefused(await context.apply(context.team, { url: 'http://nowhere.example.com/' }), 'TargetRefused', /cannot be resolved/);
   });
 
   it('cannot claim the scan ID of another scan', async () => {
@@ -188,44 +99,6 @@ describe('operator: scans from manifests', function () {
     expect(await context.held()).to.equal(5);
     await victim.patch({ spec: { cancel: true } });
     await victim.settles();
-  });
-
-  it('end free of charge if the API has abandoned their submission', async () => {
-    const id = 'a51de9e8-0d3e-4b43-9f0a-000000000001';
-    const model = await context.submit();
-    const row = (await model.row())!;
-    await model.patch({ spec: { cancel: true } });
-    await model.settles();
-    await context.stores.scans.create({
-      ...row,
-      id,
-      resource: { namespace: context.namespace, name: 'given-up' },
-      submission: 'pending',
-      pagesReserved: 0,
-    });
-    await context.stores.credits.reserve({
-      organisation: ORGANISATION,
-      scanId: id,
-      pages: 5,
-      partial: false,
-      deadline: new Date(Date.now() + 30_000),
-    });
-    await context.stores.scans.abandon(id);
-    await context.stores.credits.settle(ORGANISATION, id, 0);
-    await context.connection.request('POST', context.connection.path(SCANS, context.namespace), {
-      body: {
-        apiVersion: 'curbcut.dev/v1',
-        kind: 'AccessibilityScan',
-        metadata: { name: 'given-up', annotations: { [SCAN_ID_ANNOTATION]: id } },
-        spec: { url: 'http://site.test:8080/' },
-      },
-    });
-    const ended = await until('the row has ended', async () => {
-      const read = await context.stores.scans.find(id);
-      return read?.phase === 'failed' ? read : null;
-    });
-    expect(ended.message).to.match(/submission that created this scan was not completed/);
-    expect(await context.held()).to.equal(0);
   });
 
   describe('that wait in their queue', () => {
@@ -287,22 +160,6 @@ describe('operator: scans from manifests', function () {
         await ends(small);
       } finally {
         await context.stores.credits.settle(ORGANISATION, 'spender', 0);
-      }
-    });
-
-    it('end if their organisation was blocked meanwhile', async () => {
-      context.start({ maxRunning: 1 });
-      const first = await context.apply(context.team, { maxPages: 1 });
-      await first.pod();
-      const second = await context.apply(context.team, { maxPages: 2 });
-      await waits(second);
-      await context.stores.organisations.setBlocked(ORGANISATION, true);
-      try {
-        await ends(first);
-        expect(reasonOf(await second.settles(), 'Succeeded')).to.equal('OrganisationBlocked');
-        expect(await context.held()).to.equal(0);
-      } finally {
-        await context.stores.organisations.setBlocked(ORGANISATION, false);
       }
     });
   });

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { identityOf } from '../../operator/scan/policy/pods.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
-import { PDF, bytesOf, partialReportOf, reportOf } from '../support/scan-results.ts';
-import { ORGANISATION, reasonOf, reportKeys, until, useContext, type Scan } from './context.ts';
+import { bytesOf, partialReportOf } from '../support/scan-results.ts';
+import { reportKeys, until, useContext, type Scan } from './context.ts';
 
 const TEXT = 'The scan was canceled. The 2 pages tested until then were charged.';
 const PARTIAL = `${TEXT} The report is partial: it has only the pages that were tested until then.`;
@@ -78,110 +78,37 @@ describe('operator: the report of a canceled scan', function () {
     await operator.stop();
   });
 
-  it('completes the scan if all its pages had been tested', async () => {
-    const operator = context.start();
+  it('is found by an operator that starts after the pod has ended', async () => {
+    const first = context.start();
+    const { scan, pod } = await scanning();
+    await scan.patch({ spec: { cancel: true } });
+    await isStopped(scan, pod);
+    await first.stop();
+    // No message reaches an operator.
+    await scan.upload(pod, bytesOf(partialReportOf(await scan.input())));
+    await scan.endPod(pod, { exitCode: 0 });
+    await scan.confirmDeletion(pod);
+    context.start();
+    expect((await scan.settles()).status).to.include({ phase: 'canceled', message: PARTIAL });
+    expect(await scan.row()).to.include({ passed: null, pagesCharged: 2 });
+  });
+
+  it('does not exist if it is refused, and the pages are charged all the same', async () => {
+    context.start();
+    const spent = await context.spent();
     const { scan, pod } = await scanning({ thresholds: { minScore: 1 } });
     await scan.patch({ spec: { cancel: true } });
     await isStopped(scan, pod);
-    await scan.publish(await scan.upload(pod, bytesOf(reportOf(await scan.input()))));
-    await scan.endPod(pod, { exitCode: 0 });
+    await scan.publish(await scan.upload(pod, Buffer.from('{')));
+    await scan.endPod(pod, { exitCode: 137 });
     await scan.confirmDeletion(pod);
-    expect((await scan.settles()).status).to.include({ phase: 'done', passed: true });
-    expect(await scan.row()).to.include({ phase: 'done', pagesCharged: 2 });
-    await operator.stop();
-  });
-
-  for (const [when, settings] of [
-    ['starts after the pod has ended', {}],
-    ['was down for longer than a pod has to store it', { timeouts: { cancelMs: 1 } }],
-  ] as const)
-    it(`is found by an operator that ${when}`, async () => {
-      const first = context.start();
-      const spent = await context.spent();
-      const { scan, pod } = await scanning();
-      await scan.patch({ spec: { cancel: true } });
-      await isStopped(scan, pod);
-      await first.stop();
-      // No message reaches an operator.
-      await scan.upload(pod, bytesOf(partialReportOf(await scan.input())));
-      await scan.endPod(pod, { exitCode: 0 });
-      await scan.confirmDeletion(pod);
-      const second = context.start(settings);
-      expect((await scan.settles()).status).to.include({ phase: 'canceled', message: PARTIAL });
-      expect(await scan.row()).to.include({ passed: null, pagesCharged: 2 });
-      expect((await scan.row())?.reports).to.be.an('object');
-      expect((await context.spent()) - spent).to.equal(2);
-      await second.stop();
-    });
-
-  for (const [what, timeouts, ends] of [
-    ['its pod does not stop in time', { cancelMs: 1_500 }, /because it was not stored within 2 s\.$/],
-    ['it is refused', {}, /because it was refused: the export is not JSON\.$/],
-    ['its pod crashes', {}, /because the scanner ended without one\.$/],
-  ] as const)
-    it(`does not exist if ${what}, and the pages are charged all the same`, async () => {
-      const operator = context.start({ timeouts });
-      const spent = await context.spent();
-      const { scan, pod } = await scanning({ thresholds: { minScore: 1 } });
-      await scan.patch({ spec: { cancel: true } });
-      await isStopped(scan, pod);
-      if (what === 'it is refused') {
-        const bytes = Buffer.from('{');
-        await scan.publish(await scan.upload(pod, bytes, PDF));
-      }
-      if (what !== 'its pod does not stop in time') {
-        await scan.endPod(pod, { exitCode: 137 });
-        await scan.confirmDeletion(pod);
-      }
-      const canceled = await scan.settles();
-      expect(canceled.status).to.include({ phase: 'canceled', passed: false });
-      expect(canceled.status?.message).to.match(ends).and.to.include(TEXT);
-      expect(canceled.status?.reports).to.equal(undefined);
-      expect(await scan.row()).to.include({ reports: null, outcome: null, pagesCharged: 2 });
-      expect((await context.spent()) - spent).to.equal(2);
-      await scan.confirmDeletion(pod);
-      await until('its Job is gone', async () => (await scan.job()) === null);
-      await operator.stop();
-    });
-
-  it('is not made if the scan is deleted, although it was canceled before', async () => {
-    const operator = context.start();
-    const { scan, pod } = await scanning();
-    await scan.patch({ spec: { cancel: true } });
-    await isStopped(scan, pod);
-    await scan.remove();
-    await until('the resource is gone', async () => (await scan.read()) === null);
-    expect(await scan.row()).to.include({ phase: 'canceled', reason: 'Deleted', reports: null, pagesCharged: 2 });
-    await scan.confirmDeletion(pod);
+    const canceled = await scan.settles();
+    expect(canceled.status).to.include({ phase: 'canceled', passed: false });
+    expect(canceled.status?.message)
+      .to.match(/because it was refused: the export is not JSON\.$/)
+      .and.to.include(TEXT);
+    expect(await scan.row()).to.include({ reports: null, outcome: null, pagesCharged: 2 });
+    expect((await context.spent()) - spent).to.equal(2);
     await until('its Job is gone', async () => (await scan.job()) === null);
-    await operator.stop();
-  });
-
-  it('is made although the organisation was blocked meanwhile', async () => {
-    const operator = context.start();
-    const { scan, pod } = await scanning();
-    await context.stores.organisations.setBlocked(ORGANISATION, true);
-    try {
-      await scan.patch({ spec: { cancel: true } });
-      await isStopped(scan, pod);
-      await storesPartial(scan, pod);
-      expect((await scan.settles()).status).to.include({ phase: 'canceled', message: PARTIAL });
-      expect(await scan.row()).to.include({ pagesCharged: 2 });
-    } finally {
-      await context.stores.organisations.setBlocked(ORGANISATION, false);
-    }
-    await operator.stop();
-  });
-
-  it('is never that of a scan that was not canceled', async () => {
-    const operator = context.start();
-    const spent = await context.spent();
-    const { scan, pod } = await scanning();
-    await storesPartial(scan, pod);
-    const { status } = await scan.settles();
-    expect(reasonOf({ ...(await scan.read())!, status }, 'Succeeded')).to.equal('ResultsRefused');
-    expect(status?.message).to.match(/the export is partial, but the scan was not canceled/);
-    expect(await context.spent()).to.equal(spent);
-    await operator.stop();
   });
 });

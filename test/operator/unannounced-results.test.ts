@@ -4,7 +4,7 @@ import { JOBS, PODS, type Pod } from '../../operator/scan/kube-types.ts';
 import type { WatchEvent } from '../../platform/kubernetes/kubernetes.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { useContext, reasonOf, until, type Scan } from './context.ts';
+import { useContext, until, type Scan } from './context.ts';
 
 describe('operator: results that no message announced', function () {
   this.timeout(240_000);
@@ -58,32 +58,6 @@ describe('operator: results that no message announced', function () {
     await expectDone(scan, spent);
   });
 
-  it('are accepted if every attempt of the Job failed', async () => {
-    const { scan, pod, spent } = await storeUnseen();
-    await context.connection.request('PATCH', context.connection.path(JOBS, scan.namespace, `scan-${scan.id}`), {
-      contentType: 'application/merge-patch+json',
-      body: { spec: { activeDeadlineSeconds: 1 } },
-    });
-    await until('the Job has failed', async () => (await scan.job())?.status?.conditions?.some(({ type }) => type === 'Failed'));
-    await remove(scan, pod).catch(() => undefined);
-    context.start();
-    await expectDone(scan, spent);
-  });
-
-  it('are accepted if the pod became silent', async () => {
-    const operator = context.start({ timeouts: { stuckMs: 1000 } });
-    const spent = await context.spent();
-    const scan = await context.submit();
-    const pod = await scan.pod();
-    await scan.startPod(pod);
-    const { attempt, shard } = { attempt: 0, shard: 0 };
-    await scan.upload(pod, bytesOf(reportOf(await scan.input())));
-    const pages = { scanned: 0, failed: 0, total: 0 };
-    await scan.publish({ kind: 'progress', scanId: scan.id, attempt, shard, sequence: 1, phase: 'scanning', pages });
-    await expectDone(scan, spent);
-    await operator.stop();
-  });
-
   it('are accepted from the termination message if the watch of pods is silent', async () => {
     let silent = false;
     const { connection } = context;
@@ -106,35 +80,6 @@ describe('operator: results that no message announced', function () {
     await scan.endPod(pod, { exitCode: 0, message: JSON.stringify(stored) });
     await expectDone(scan, spent);
   });
-
-  it('are verified like announced ones', async () => {
-    const operator = context.start();
-    const scan = await context.submit();
-    const pod = await scan.pod();
-    await scan.startPod(pod);
-    const { uploads } = await scan.input();
-    const hostile: [string, unknown][] = [
-      ['another scan', { kind: 'stored', scanId: 'other' }],
-      ['too much', 'x'.repeat(10_000)],
-      ['nothing stored', { ...(await storedElsewhere(scan, pod)), attempt: 2 }],
-    ];
-    for (const [index, [, body]] of hostile.entries())
-      await fetch(uploads[index]!.result, { method: 'PUT', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
-    await scan.endPod(pod, { exitCode: 0 });
-    const refused = await scan.settles();
-    expect(reasonOf(refused, 'Succeeded')).to.equal('ResultsRefused');
-    // The operator deletes the uploads after it has released the scan.
-    const { result } = incomingKeys(scan.id, { attempt: 2, shard: 0 });
-    await until('the uploads are deleted', async () => (await context.reports.size(result)) === null);
-    await operator.stop();
-  });
-
-  /** The statement of results that lie in the slot of the pod, and not in the slot to which a hostile pod copies it. */
-  async function storedElsewhere(scan: Scan, pod: Pod) {
-    const stored = await scan.upload(pod, bytesOf(reportOf(await scan.input())));
-    await context.reports.remove([incomingKeys(scan.id, { attempt: 0, shard: 0 }).result]);
-    return stored;
-  }
 
   it('and the Job of a scan is deleted by the operator, when its log has been kept long enough', async () => {
     context.start({ timeouts: { jobTtlMs: 3_000 } });

@@ -23,9 +23,7 @@ const ONE_BASELINE = 'baseline must have exactly one of scan, metadata, schedule
 /** Specs that are refused. A string is the message of a rule. */
 const REFUSED: readonly [string, object, string | RegExp][] = [
   ['no URL', {}, /spec\.url: Required value/],
-  ['an empty URL', { url: '' }, /spec\.url/],
   ['a URL of another scheme', { url: 'ftp://example.com/' }, URL_SCHEME],
-  ['a URL without a scheme', { url: 'example.com' }, URL_SCHEME],
   [
     'a URL with a password',
     { url: 'https://jane:secret@example.com/' },
@@ -33,12 +31,8 @@ const REFUSED: readonly [string, object, string | RegExp][] = [
   ],
   ['a URL without a host', { url: 'https:///page' }, URL_HOST],
   ['a URL with white space', { url: 'https://example.com/a b' }, URL_HOST],
-  ['a long URL', { url: `https://example.com/${'a'.repeat(2048)}` }, /spec\.url: Too long/],
-  ['no page', { maxPages: 0 }, /spec\.maxPages.* greater than or equal to 1/],
   ['too many pages', { maxPages: 5001 }, /spec\.maxPages.* less than or equal to 5000/],
-  ['pages that are not a number', { maxPages: 'many' }, /spec\.maxPages.* must be of type integer/],
   ['an unknown WCAG level', { wcagLevel: 'B' }, /spec\.wcagLevel: Unsupported value: "B": supported values: "A", "AA", "AAA"/],
-  ['an unknown WCAG version', { wcagVersion: '1.0' }, /spec\.wcagVersion: Unsupported value: "1\.0"/],
   ['thresholds without a value', { thresholds: {} }, NO_THRESHOLD],
   [
     'new violations without a baseline',
@@ -54,36 +48,15 @@ const REFUSED: readonly [string, object, string | RegExp][] = [
   ],
   ['a site without metadata', { baseline: { schedule: 'nightly', site: 'example.com' } }, 'site is only used with metadata'],
   ['a minimum score above 100', { thresholds: { minScore: 100.5 } }, /spec\.thresholds\.minScore.* less than or equal to 100/],
-  ['a minimum coverage below 0', { thresholds: { minCoverage: -1 } }, /spec\.thresholds\.minCoverage.* greater than or equal to 0/],
-  ['a part of a violation', { thresholds: { maxViolations: 1.5 } }, /spec\.thresholds\.maxViolations.* must be of type integer/],
-  ['an unknown severity', { thresholds: { failOnSeverity: 'fatal' } }, /spec\.thresholds\.failOnSeverity: Unsupported value: "fatal"/],
   ['a misspelt threshold', { thresholds: { minScor: 90 } }, /unknown field "spec\.thresholds\.minScor"/],
-  ['too many globs', { crawl: { include: Array.from({ length: 51 }, () => '/**') } }, /spec\.crawl\.include: Too many: 51/],
-  ['an unknown answer to a dialog', { crawl: { consent: 'yes' } }, /spec\.crawl\.consent: Unsupported value: "yes"/],
-  ['too many steps', { crawl: { prepare: Array.from({ length: 11 }, () => ({ click: 'a' })) } }, /spec\.crawl\.prepare: Too many: 11/],
   ['a step that does nothing', { crawl: { prepare: [{}] } }, ONE_OF_STEPS],
   ['a step that does two things', { crawl: { prepare: [{ goto: '/', click: 'a' }] } }, ONE_OF_STEPS],
-  ['a step that fills without a value', { crawl: { prepare: [{ fill: { selector: '#a' } }] } }, /fill\.value: Required value/],
-  [
-    'a step with a key of a Secret',
-    { crawl: { prepare: [{ fill: { selector: '#a', value: 'b', secretKey: 'c' } }] } },
-    /unknown field "spec\.crawl\.prepare\[0\]\.fill\.secretKey"/,
-  ],
   ['a step that asserts nothing', { crawl: { prepare: [{ assert: {} }] } }, 'assert must have either selector or text'],
   ['an unknown locale', { locale: 'xx' }, /spec\.locale: Unsupported value: "xx"/],
-  ['a class that is not a name', { class: 'Not A Name' }, /spec\.class/],
   ['a queue that is not a name', { queue: 'Not A Name' }, /spec\.queue/],
   ['a priority above the maximum', { priority: 1001 }, /spec\.priority.* less than or equal to 1000/],
-  ['a negative TTL', { ttlSecondsAfterFinished: -1 }, /spec\.ttlSecondsAfterFinished.* greater than or equal to 0/],
-  ['a sign-in without a Secret', { auth: {} }, /spec\.auth\.secretRef: Required value/],
   ['a step of a sign-in that does nothing', { auth: { ...SIGN_IN, steps: [{}] } }, ONE_OF_STEPS],
   ['a step of a sign-in that does two things', { auth: { ...SIGN_IN, steps: [{ goto: '/', click: '#in' }] } }, ONE_OF_STEPS],
-  ['a misspelt step', { auth: { ...SIGN_IN, steps: [{ press: '#in' }] } }, /unknown field "spec\.auth\.steps\[0\]\.press"/],
-  [
-    'a step that fills without a key',
-    { auth: { ...SIGN_IN, steps: [{ fill: { selector: '#name' } }] } },
-    /fill\.secretKey: Required value/,
-  ],
   [
     'a step that fills from a path',
     { auth: { ...SIGN_IN, steps: [{ fill: { selector: '#name', secretKey: '../scan.json' } }] } },
@@ -120,11 +93,8 @@ const UNCHANGEABLE: readonly [string, object, string][] = [
   ['httpFallback', { httpFallback: true }, fixed('httpFallback')],
   ['wcagVersion', { wcagVersion: '2.2' }, fixed('wcagVersion')],
   ['a threshold', { thresholds: { minScore: 10 } }, fixed('thresholds')],
-  ['the number of thresholds', { thresholds: { maxViolations: 1 } }, fixed('thresholds')],
-  ['thresholds to none', { thresholds: null }, fixed('thresholds')],
   ['baseline', { baseline: { schedule: 'nightly' } }, fixed('baseline')],
   ['crawl', { crawl: { respectRobots: false } }, fixed('crawl')],
-  ['a step of crawl', { crawl: { prepare: [{ click: 'a' }] } }, fixed('crawl')],
   ['locale', { locale: 'de' }, fixed('locale')],
   ['pictures', { pictures: false }, fixed('pictures')],
   ['advice', { advice: false }, fixed('advice')],
@@ -132,10 +102,8 @@ const UNCHANGEABLE: readonly [string, object, string][] = [
   ['queue', { queue: 'other' }, fixed('queue')],
   ['priority', { priority: 1 }, fixed('priority')],
   ['auth', { auth: { secretRef: { name: 'other' } } }, fixed('auth')],
-  ['a step of auth', { auth: { steps: [{ goto: '/login' }] } }, fixed('auth')],
   ['auth to none', { auth: null }, fixed('auth')],
   ['podTemplate', { podTemplate: { resources: { limits: { memory: '2Gi' } } } }, fixed('podTemplate')],
-  ['podTemplate to none', { podTemplate: null }, fixed('podTemplate')],
 ];
 
 const CANCEL = 'cancel cannot be taken back; apply another AccessibilityScan';
@@ -145,8 +113,6 @@ const PHASE = 'phase cannot be changed after the scan has ended (done, failed, c
 /** Changes of the status of an ended scan that are refused. */
 const FINAL: readonly [string, object, string][] = [
   ['its phase to a live one', { phase: 'crawling' }, PHASE],
-  ['its phase to another end', { phase: 'failed' }, PHASE],
-  ['its phase to none', { phase: null }, PHASE],
   ['the time of its end', { completionTime: '2026-03-03T10:00:00Z' }, 'completionTime cannot be changed'],
   ['the time of its end to none', { completionTime: null }, 'completionTime cannot be changed'],
   ['its organisation', { organisation: 'other' }, 'organisation cannot be changed'],

@@ -58,7 +58,6 @@ describe('the choice of a baseline', () => {
     ['a scan of another organisation', { scan: 'foreign' }, { optional: false, problem: 'not_found' }],
     ['a scan of a test key', { scan: 'tried' }, { optional: false, problem: 'not_found' }],
     ['the scan itself', { scan: 'own' }, { optional: false, problem: 'not_found' }],
-    ['an unknown scan', { scan: 'none' }, { optional: false, problem: 'not_found' }],
   ];
   for (const [what, choice, expected] of cases)
     it(`may be ${what}`, async () => expect((await choose(choice)).found).to.deep.equal(expected));

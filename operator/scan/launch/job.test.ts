@@ -137,37 +137,6 @@ describe('job', () => {
   const template = (spec: object, more: Partial<ScannerSettings> = {}): PodTemplate =>
     (buildJob(launch(spec), { ...settings, ...more }).spec as unknown as { template: PodTemplate }).template;
 
-  it('merges the podTemplate and keeps its own labels and annotations', () => {
-    const { metadata, spec } = template({
-      podTemplate: {
-        resources: { requests: { cpu: '2' }, limits: { memory: '4Gi', 'ephemeral-storage': '1Gi' } },
-        nodeSelector: { pool: 'scans' },
-        tolerations: [{ key: 'scans', operator: 'Exists' }],
-        affinity: { nodeAffinity: {} },
-        priorityClassName: 'low',
-        runtimeClassName: 'gvisor',
-        labels: { team: 'web', 'curbcut.dev/scan-id': 'forged' },
-        annotations: {
-          'karpenter.sh/do-not-disrupt': 'true',
-          'curbcut.dev/scan-id': 'forged',
-        },
-      },
-    });
-    expect(metadata.labels).to.deep.equal({ ...labels, team: 'web' });
-    expect(metadata.annotations).to.deep.equal({ 'karpenter.sh/do-not-disrupt': 'true', 'curbcut.dev/scan-id': SCAN_ID });
-    expect(spec.containers[0]!.resources).to.deep.equal({
-      requests: { cpu: '2', memory: '768Mi' },
-      limits: { memory: '4Gi', 'ephemeral-storage': '1Gi' },
-    });
-    expect(spec).to.deep.include({
-      nodeSelector: { pool: 'scans' },
-      affinity: { nodeAffinity: {} },
-      priorityClassName: 'low',
-      runtimeClassName: 'gvisor',
-    });
-    expect(spec.tolerations).to.have.length(3);
-  });
-
   it('mounts the sign-in Secret of a scan that has one', () => {
     const { spec } = template({ auth: { secretRef: { name: 'sign-in' } } });
     expect(spec.volumes).to.deep.include({ name: 'auth', secret: { secretName: 'sign-in', defaultMode: 0o444 } });
@@ -215,7 +184,7 @@ describe('job', () => {
       volumeMounts: [{ name: 'ca', mountPath: '/etc/ca' }],
     };
     const own = {
-      labels: { team: 'web', site: 'shop' },
+      labels: { team: 'web', site: 'shop', 'curbcut.dev/scan-id': 'forged' },
       annotations: { 'example.com/cost': 'none' },
       nodeSelector: { pool: 'cheap', disk: 'ssd' },
       tolerations: [{ key: 'spot', operator: 'Exists' }],
@@ -223,7 +192,7 @@ describe('job', () => {
       resources: { requests: { memory: '1Gi' } },
     };
     const { metadata, spec } = template({ podTemplate: own }, { pod });
-    expect(metadata.labels).to.include({ team: 'platform', site: 'shop' });
+    expect(metadata.labels).to.include({ team: 'platform', site: 'shop', 'curbcut.dev/scan-id': SCAN_ID });
     expect(metadata.annotations).to.include({ 'example.com/cost': 'scans' });
     expect(spec).to.deep.include({
       nodeSelector: { pool: 'scans', disk: 'ssd' },

@@ -4,7 +4,12 @@ import { NOW, scanWith } from '../../../test/support/scan-samples.ts';
 import { scanRow } from '../../../test/support/scan-rows.ts';
 import type { Organisation } from '../../../core/organisation.ts';
 import type { Resolution } from '../../../core/scan/targets.ts';
-import { ORGANISATION_LABEL, type AccessibilityScan, type AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
+import {
+  metadataAnnotations,
+  ORGANISATION_LABEL,
+  type AccessibilityScan,
+  type AccessibilityScanSpec,
+} from '../../../core/protocol/custom-resources.ts';
 import { DASHBOARD_MANAGER, MANAGED_BY_LABEL } from '../../../core/protocol/scan-schedules.ts';
 import type { Reservation } from '../../../stores/credits/credits.ts';
 import type { NewRow, ScanRow } from '../../../stores/scans/scan-row.ts';
@@ -19,6 +24,11 @@ describe('the preflight of manifests', () => {
     balance?: number;
     answer?: Reservation;
     blocked?: boolean;
+    maxPagesLimit?: number;
+    /** Of the annotations of the scan. */
+    metadata?: Record<string, string>;
+    /** Whether an organisation is charged for the namespace. */
+    owned?: boolean;
     /** The pages that the scan holds already. */
     pagesReserved?: number;
     /** Set: the scan has no row yet. */
@@ -33,6 +43,9 @@ describe('the preflight of manifests', () => {
     balance = 5,
     answer = HELD,
     blocked = false,
+    maxPagesLimit = 500,
+    metadata = {},
+    owned = true,
     pagesReserved = 0,
     create,
     claims = new Map(),
@@ -50,7 +63,7 @@ describe('the preflight of manifests', () => {
           accept: async () => expect.fail(),
           abandon: async () => expect.fail(),
         },
-        organisations: { find: async (id) => ({ ...team, id }), findByNamespace: async () => (create ? team : null) },
+        organisations: { find: async (id) => ({ ...team, id }), findByNamespace: async () => (create && owned ? team : null) },
         dashboardSchedules: { owners: async () => claims },
         credits: {
           async balance() {
@@ -66,7 +79,7 @@ describe('the preflight of manifests', () => {
       },
       resolver: { resolve: async () => resolution },
       settings: {
-        maxPagesLimit: 500,
+        maxPagesLimit,
         targets: { allow: ['203.0.113.0/24'], deny: [] },
         podTemplate: { allow: [], maxResources: { cpu: '1', memory: '1Gi' } },
       },
@@ -81,7 +94,8 @@ describe('the preflight of manifests', () => {
       calls,
       preflight,
       vet: (spec: Partial<AccessibilityScanSpec> = {}) => {
-        const scan = scanWith(undefined, { metadata: { name: 'a', namespace: 'team', creationTimestamp: NOW.toISOString() } });
+        const annotations = metadataAnnotations(metadata);
+        const scan = scanWith(undefined, { metadata: { name: 'a', namespace: 'team', creationTimestamp: NOW.toISOString(), annotations } });
         return preflight.vet({ ...scan, spec: { ...scan.spec, ...spec } }, 'a');
       },
     };
@@ -102,6 +116,19 @@ describe('the preflight of manifests', () => {
     expect(await vet()).to.have.property('ok', true);
     expect(calls).to.deep.equal([]);
   });
+
+  const REFUSED: [reason: string, world: World, spec: Partial<AccessibilityScanSpec>][] = [
+    ['OrganisationBlocked', { blocked: true }, {}],
+    ['TargetRefused', { resolution: { ok: false, reason: 'not_found' } }, {}],
+    ['TooManyPages', { maxPagesLimit: 4 }, {}],
+    ['PodTemplateRefused', {}, { podTemplate: { annotations: { a: 'b' } } }],
+    ['MetadataRefused', { metadata: { branch: 'a\n' } }, {}],
+    ['NoOrganisation', { create: async () => expect.fail(), owned: false }, {}],
+  ];
+  for (const [reason, world, spec] of REFUSED)
+    it(`refuses a scan: ${reason}`, async () => {
+      expect(await preflightOf(world).vet(spec)).to.have.nested.property('end.reason', reason);
+    });
 
   it('waits for name servers that do not answer, and reads no credits', async () => {
     const { vet, calls } = preflightOf({ resolution: { ok: false, reason: 'unavailable' } });

@@ -13,7 +13,6 @@ import {
   progress,
   refusedAttempts,
   runningFacts,
-  runningPod,
   scanWith,
   searched,
   secondsAgo,
@@ -74,7 +73,6 @@ describe('plan of a canceled scan', () => {
       ['markCanceling'],
     ],
     ['the results are verified', runningFacts({ scan: canceled(), state: { verified: {} as VerifiedResult } }), ['complete']],
-    ['the Job is gone', runningFacts({ scan: canceled(), job: null, pods: [], podMessages: tested(2) }), ['Canceled']],
     // while the pod stops
     ['its pod runs', runningFacts({ scan: stopping(1), podMessages: tested(2) }), ['stopPods']],
     ['its pod was told to stop by this process, and the cache lags', runningFacts({ scan: stopping(1), state: { podsStopped: true } }), []],
@@ -85,29 +83,13 @@ describe('plan of a canceled scan', () => {
       runningFacts({ scan: stopping(1), job: suspended, podMessages: announced, state: { task: VERIFYING } }),
       [],
     ],
-    [
-      'its results are verified, with time left',
-      runningFacts({ scan: stopping(1), job: suspended, state: { verified: {} as VerifiedResult } }),
-      ['complete'],
-    ],
-    [
-      'its results are verified, at the last moment',
-      runningFacts({ scan: stopping(60), job: suspended, state: { verified: {} as VerifiedResult } }),
-      ['complete'],
-    ],
     ['its pod is gone, and nothing was announced', runningFacts({ scan: stopping(9), ...gone }), ['search']],
     ['its pod ended with a failure', runningFacts({ scan: stopping(9), job: suspended, pods: [endedPod(0, 42, failedBy(0))] }), ['search']],
-    ['its results were found', runningFacts({ scan: stopping(9), ...gone, state: { search: searched(1) } }), ['ingest']],
     ['nothing was found', runningFacts({ scan: stopping(9), ...gone, state: { search: searched() } }), ['Canceled']],
     [
       'its results were refused',
       runningFacts({ scan: stopping(9), ...gone, podMessages: announced, state: { search: searched(), refused: refusedAttempts(0) } }),
       ['Canceled'],
-    ],
-    [
-      'the operator restarted',
-      runningFacts({ scan: stopping(30), job: suspended, pods: [runningPod(0, 50, { deletionTimestamp: ago(-15) })] }),
-      [],
     ],
     [
       'another change of the spec',
@@ -117,16 +99,12 @@ describe('plan of a canceled scan', () => {
     // the bound
     ['its pod does not stop, and may have stored results', late({ podMessages: tested(2) }), ['search']],
     ['its pod does not stop', late({ podMessages: tested(2), state: { search: searched() } }), ['Canceled']],
-    ['its Job cannot be suspended', late({ job: jobWith(), podMessages: tested(2), state: { search: searched() } }), ['Canceled']],
     ['the operator was down when its pod stored results', late({ ...gone }), ['search']],
-    ['results are found late', late({ ...gone, state: { search: searched(1) } }), ['ingest']],
-    ['results were announced long ago', late({ podMessages: announced }), ['ingest']],
     [
       'its pod has announced results that were refused again and again',
       late({ podMessages: messagesOf({ final: [storedBy(3)] }), state: { refused: refusedAttempts(0, 1, 2), search: searched() } }),
       ['Canceled'],
     ],
-    ['its results wait for those of others', late({ podMessages: announced, state: { task: VERIFYING } }), []],
     [
       'its results wait for an operator that was down for hours',
       runningFacts({ scan: stopping(7 * 3_600), ...gone, podMessages: announced, state: { task: VERIFYING } }),

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { SCAN_STATES } from '../../../test/support/scan-states.ts';
-import { conditionOf } from '../../runtime/conditions.ts';
 
 /** The conditions of a scan as `Type=Status Reason`. */
 function shown({ status }: AccessibilityScan): string {
@@ -65,13 +64,5 @@ describe('conditions of a scan', () => {
     const before = SCAN_STATES['done, with a new TTL that the operator has not seen']!.scan;
     const times = ({ status }: AccessibilityScan) => status!.conditions!.map(({ lastTransitionTime }) => lastTransitionTime);
     expect(times(SCAN_STATES['done, with a new TTL']!.scan)).to.deep.equal(times(before));
-  });
-
-  it('give tools the reason for which a scan waits, failed or did not pass', () => {
-    const message = (state: string, type: string) => conditionOf(SCAN_STATES[state]!.scan.status!.conditions, type)!.message;
-    expect(message('waiting in a paused queue', 'Reconciling')).to.match(/^The queue is paused/);
-    expect(message('held back, because no name server answers', 'Reconciling')).to.match(/^The name servers do not answer/);
-    expect(message('failed before it was charged', 'Stalled')).to.match(/^No organisation is charged for namespace team/);
-    expect(message('done, below a threshold', 'Stalled')).to.equal('The score is 80, below the minimum of 90.');
   });
 });

@@ -73,20 +73,6 @@ describe('messages of failed scans', () => {
       );
     });
 
-  it('state the same for a container that its runtime cannot create', () => {
-    const state = { waiting: { reason: 'CreateContainerError', message: 'runtime does not support ID-mapped mounts' } };
-    const pods = [podWith(0, { phase: 'Pending', containerStatuses: [{ name: 'scanner', image: 'x', state }] }, 30)];
-    expect(endOf(runningFacts({ pods }))?.reason).to.equal('UserNamespacesUnavailable');
-  });
-
-  it('state what the kubelet reports of a pod that may still start, at the deadline', () => {
-    const network = 'Failed to create pod sandbox: plugin type="calico" failed (add): no IP addresses';
-    const at = (seconds: number) => runningFacts({ pods: [podWith(0, { phase: 'Pending' }, seconds)], startFailure: network });
-    expect(endOf(at(299))).to.equal(undefined);
-    expect(endOf(at(300))?.reason).to.equal('PodPending');
-    expect(endOf(at(300))?.message).to.include('plugin type="calico" failed (add): no IP addresses.');
-  });
-
   it('tell the Secret of a scan that is missing from mistakes of the installation', () => {
     const scan = scanWith(launched(), { spec: { auth: { secretRef: { name: 'shop' } } } });
     const pods = [podWith(0, { phase: 'Pending' }, 300)];

@@ -57,16 +57,6 @@ describe('plan for results and failures', () => {
       runningFacts({ podMessages: messagesOf({ final: [failedBy(1)] }), state: { search: searched(0) } }),
       ['ingest'],
     ],
-    [
-      'permanent failure of a later attempt, results of an earlier one refused',
-      runningFacts({ podMessages: messagesOf({ final: [failedBy(1)] }), state: { search: searched(0), refused: refusedAttempts(0) } }),
-      ['TargetNotHtml'],
-    ],
-    [
-      'exit code 42 with a message about another scan',
-      runningFacts({ pods: [endedPod(0, 42, { ...failedBy(0), scanId: 'other' })], state: { search: searched() } }),
-      ['GaveUp'],
-    ],
     ['permanent failure, but killed before exit code 42', runningFacts({ pods: [endedPod(0, 137, failedBy(0))] }), ['observe', 'mirror']],
     [
       'permanent failure, then stored results',
@@ -76,12 +66,6 @@ describe('plan for results and failures', () => {
     // stored results
     ['results stored, in a bus message', runningFacts({ podMessages: messagesOf({ final: [storedBy(0)] }) }), ['ingest']],
     ['results stored, in the termination message', runningFacts({ pods: [endedPod(0, 0, storedBy(0))] }), ['ingest']],
-    ['results stored, then killed', runningFacts({ pods: [endedPod(0, 137, storedBy(0))] }), ['ingest']],
-    [
-      'results stored, Job failed',
-      runningFacts({ job: jobWith({ type: 'Failed', reason: 'FailedIndexes' }), pods: [endedPod(0, 1, storedBy(0))] }),
-      ['ingest'],
-    ],
     [
       'results refused',
       runningFacts({ podMessages: messagesOf({ final: [storedBy(0)] }), state: { refused: refusedAttempts(0) } }),
@@ -91,34 +75,6 @@ describe('plan for results and failures', () => {
       'results of another version refused',
       runningFacts({ podMessages: messagesOf({ final: [OTHER_VERSION] }), state: { refused: refusedAttempts(0) } }),
       ['replaceJob'],
-    ],
-    [
-      'results of another version refused, Job gone',
-      factsOf({
-        scan: scanWith(launched()),
-        podMessages: messagesOf({ final: [OTHER_VERSION] }),
-        state: { refused: refusedAttempts(0) },
-      }),
-      ['replaceJob'],
-    ],
-    [
-      'results of another version refused, after the deadline of the Job',
-      runningFacts({
-        job: { ...jobWith(), spec: { activeDeadlineSeconds: 1 } },
-        now: secondsAgo(-86_400),
-        podMessages: messagesOf({ final: [OTHER_VERSION] }),
-        state: { refused: refusedAttempts(0) },
-      }),
-      ['replaceJob'],
-    ],
-    [
-      'results of another version refused, a later attempt is running',
-      runningFacts({
-        pods: [endedPod(0, 1), runningPod(1)],
-        podMessages: messagesOf({ final: [OTHER_VERSION] }),
-        state: { refused: refusedAttempts(0) },
-      }),
-      ['observe', 'mirror'],
     ],
     [
       'results of another version refused, a later attempt is lost, after the deadline of the Job',
@@ -194,26 +150,12 @@ describe('plan for results and failures', () => {
       ['complete'],
     ],
     [
-      'results of one attempt are verified, another one stored results',
-      runningFacts({ podMessages: messagesOf({ final: [storedBy(0), storedBy(1)] }), state: { verified: VERIFIED } }),
-      ['complete'],
-    ],
-    [
       'results cannot be read',
       runningFacts({
         podMessages: messagesOf({ final: [storedBy(0)] }),
         state: { task: VERIFYING, outageSince: secondsAgo(1) },
       }),
       ['reportOutage'],
-    ],
-    [
-      'results cannot be read, which is reported',
-      runningFacts({
-        scan: unavailable,
-        podMessages: messagesOf({ final: [storedBy(0)] }),
-        state: { task: VERIFYING, outageSince: secondsAgo(OUTAGE_MAX_MS / 1000 - 1) },
-      }),
-      [],
     ],
     [
       'results could not be read for too long',
@@ -232,11 +174,6 @@ describe('plan for results and failures', () => {
     // ended Job
     ['Job ended just now', runningFacts({ job: jobWith({ type: 'Complete', seconds: 1 }), pods: [endedPod(0, 0)] }), []],
     ['Job ended without results', runningFacts({ job: jobWith({ type: 'Complete' }), pods: [endedPod(0, 0)] }), ['search']],
-    [
-      'Job ended without results, results found',
-      runningFacts({ job: jobWith({ type: 'Complete' }), pods: [endedPod(0, 0)], state: { search: searched(0) } }),
-      ['ingest'],
-    ],
     [
       'Job ended without results, nothing found',
       runningFacts({ job: jobWith({ type: 'Complete' }), pods: [endedPod(0, 0)], state: { search: searched() } }),

@@ -69,16 +69,6 @@ describe('plan for a running scan', () => {
       }),
       ['PodNotCreated'],
     ],
-    [
-      'no replacement pod yet, previous pod deleted',
-      runningFacts({
-        scan: scanWith(launched({ attempts: 1 })),
-        pods: [],
-        state: { noPodSince: secondsAgo(1) },
-        job: { ...jobWith(), metadata: { ...jobWith().metadata, creationTimestamp: ago(1000) } },
-      }),
-      ['observe', 'mirror'],
-    ],
     // stuck pod
     [
       'no message within the stuck deadline',
@@ -100,11 +90,6 @@ describe('plan for a running scan', () => {
       ['Stuck'],
     ],
     [
-      'no message, bus reconnected recently',
-      runningFacts({ podMessages: messagesOf({ progress: progress(0), at: secondsAgo(500) }), busSince: secondsAgo(10) }),
-      ['observe', 'mirror'],
-    ],
-    [
       'no message, bus disconnected',
       runningFacts({ podMessages: messagesOf({ progress: progress(0), at: secondsAgo(500) }) }),
       ['observe', 'mirror'],
@@ -118,7 +103,6 @@ describe('plan for a running scan', () => {
       }),
       ['observe', 'mirror'],
     ],
-    ['no message at all', runningFacts({ busSince: secondsAgo(5000) }), ['observe', 'mirror']],
     // lost node
     ['pod terminating', runningFacts({ pods: [runningPod(0, 50, { deletionTimestamp: ago(59) })] }), ['observe', 'mirror']],
     [

@@ -48,7 +48,6 @@ describe('plan', () => {
       runningFacts({ scan: scanWith(launched(), { metadata: { deletionTimestamp: ago(1) } }) }),
       ['finish', 'release'],
     ],
-    ['deleted in the queue', factsOf({ scan: scanWith(undefined, { metadata: { deletionTimestamp: ago(1) } }) }), ['finish', 'release']],
     [
       'deleted in the foreground while it runs',
       runningFacts({ scan: scanWith(launched(), { metadata: leaving('foregroundDeletion') }) }),
@@ -68,11 +67,6 @@ describe('plan', () => {
       ['removeJob'],
     ],
     ['deleted after its end', factsOf({ scan: ended('canceled', 1, { metadata: { deletionTimestamp: ago(1) } }) }), ['finish', 'release']],
-    [
-      'deleted after its end, Job still exists',
-      factsOf({ scan: ended('done', 1, { metadata: { deletionTimestamp: ago(1) } }), job: jobWith() }),
-      ['finish', 'release'],
-    ],
     // after the end
     ['failed, Job still running', factsOf({ scan: ended('failed', 1), job: jobWith() }), ['removeJob', 'finish', 'release']],
     ['done, pod still exiting', factsOf({ scan: ended('done', 1), job: jobWith() }), ['finish', 'release']],
@@ -91,7 +85,6 @@ describe('plan', () => {
       factsOf({ scan: ended('done', 61, { spec: { ttlSecondsAfterFinished: 60 } }) }),
       ['finish', 'release'],
     ],
-    ['done, without a TTL', factsOf({ scan: ended('done', 1e6, free) }), []],
     ['done, then spec.cancel set', factsOf({ scan: ended('done', 1, { ...free, spec: { cancel: true } }) }), []],
     [
       'done, then its TTL changed',
@@ -110,7 +103,6 @@ describe('plan', () => {
     ],
     // new scans
     ['new', factsOf({ scan: scanWith(undefined, free) }), ['claim']],
-    ['new, spec.cancel set', factsOf({ scan: scanWith(undefined, { ...free, spec: { cancel: true } }) }), ['claim']],
     ['claimed', factsOf(), ['vet']],
     ['waiting for name servers, asked just now', factsOf({ state: { unresolved: { since: secondsAgo(99), at: secondsAgo(1) } } }), []],
     [
@@ -125,26 +117,8 @@ describe('plan', () => {
     ],
     // cancellation
     ['claimed, spec.cancel set', factsOf({ scan: scanWith(undefined, { spec: { cancel: true } }) }), ['Canceled']],
-    [
-      'canceled before a page was tested',
-      runningFacts({ scan: scanWith(launched(), { spec: { cancel: true } }), busSince: secondsAgo(50) }),
-      ['Canceled'],
-    ],
-    ['spec.cancel is false', runningFacts({ scan: scanWith(launched(), { spec: { cancel: false } }) }), ['observe', 'mirror']],
     // other changes of the spec
     ['TTL changed while it runs', runningFacts({ scan: scanWith(launched(), { metadata: { generation: 2 } }) }), ['observeGeneration']],
-    [
-      'TTL changed while no name server answers',
-      factsOf({
-        scan: scanWith({ conditions: [condition('Admitted', 'False', 'NameServersUnavailable')] }, { metadata: { generation: 2 } }),
-      }),
-      ['observeGeneration'],
-    ],
-    [
-      'canceled, after its TTL changed',
-      runningFacts({ scan: scanWith(launched(), { metadata: { generation: 3 }, spec: { cancel: true } }), pods: [] }),
-      ['Canceled'],
-    ],
     [
       'TTL changed before the first status',
       factsOf({ scan: scanWith({ observedGeneration: -1 }, { metadata: { generation: 2 } }) }),
@@ -180,11 +154,6 @@ describe('plan', () => {
       ['launch'],
     ],
     [
-      'admitted without credits, five reservations failed',
-      factsOf({ scan: withoutCredits, state: { launchFailure: { count: 5, message: 'down' } } }),
-      ['requeue'],
-    ],
-    [
       'admitted, the launch was interrupted',
       factsOf({ scan: justAdmitted, job: { ...jobWith(), spec: { ...jobWith().spec, suspend: true } } }),
       ['launch'],
@@ -216,11 +185,6 @@ describe('plan', () => {
     ['Job deleted, nothing found', factsOf({ scan: scanWith(launched()), state: { search: searched() } }), ['JobLost']],
     ['Job deleted, results found', factsOf({ scan: scanWith(launched()), state: { search: searched(0) } }), ['ingest']],
     [
-      'Job deleted, results announced',
-      factsOf({ scan: scanWith(launched()), podMessages: messagesOf({ final: [storedBy(0)] }) }),
-      ['ingest'],
-    ],
-    [
       'Job deleted, results refused',
       factsOf({ scan: scanWith(launched()), state: { search: searched(0), refused: refusedAttempts(0) } }),
       ['ResultsRefused'],
@@ -235,7 +199,6 @@ describe('plan', () => {
       runningFacts({ scan: scanWith(launched({ replacedJob: 'job-uid', jobName: undefined })) }),
       ['removeJob'],
     ],
-    ['Job replaced, deleted', factsOf({ scan: scanWith(launched({ replacedJob: 'job-uid', jobName: undefined })) }), ['launch']],
     [
       'Job succeeded, last search before its end',
       runningFacts({
@@ -260,11 +223,6 @@ describe('plan', () => {
       'beyond the deadline, nothing found',
       runningFacts({ job: { ...jobWith(), spec: { activeDeadlineSeconds: 30 } }, state: { search: searched() } }),
       ['DeadlineExceeded'],
-    ],
-    [
-      'beyond the deadline, results found',
-      runningFacts({ job: { ...jobWith(), spec: { activeDeadlineSeconds: 30 } }, state: { search: searched(0) } }),
-      ['ingest'],
     ],
     [
       'beyond the deadline, results stored',

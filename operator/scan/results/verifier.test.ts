@@ -149,14 +149,11 @@ describe('verifier', () => {
     expect(threads.map(({ terminated }) => terminated)).to.deep.equal([true, true, true]);
   });
 
-  it('verifies in real threads', async () => {
+  it('verifies in a real thread', async () => {
     const verifier = createVerifier({ memoryMib: 256 });
     verifier.start();
-    verifier.expect();
-    for (let round = 0; round < 2; round += 1) {
-      const { judgement } = await verifier.verify({ ...small, export: Buffer.from('{}') }, expected);
-      expect(judgement).to.deep.include({ ok: false });
-    }
+    const { judgement } = await verifier.verify({ ...small, export: Buffer.from('{}') }, expected);
+    expect(judgement).to.deep.include({ ok: false });
     verifier.stop();
   });
 });
