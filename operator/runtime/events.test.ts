@@ -62,18 +62,6 @@ describe('recorder', () => {
     expect(new Set(sent.map((line) => line.split('/')[0]))).to.deep.equal(new Set(['works']));
   });
 
-  it('sends the Events of other namespaces while one namespace answers 503, and retries those', async () => {
-    let broken = true;
-    const { recorder, sent, clock } = setUp((namespace) => (namespace === 'broken' && broken ? down() : Promise.resolve()));
-    recorder.event(object('broken', 'a'), 'Normal', 'A', 'text');
-    recorder.event(object('works', 'b'), 'Normal', 'A', 'text');
-    await settle();
-    expect(sent).to.deep.equal(['works/b A']);
-    broken = false;
-    await clock.advance(5_000);
-    expect(sent).to.deep.equal(['works/b A', 'broken/a A']);
-  });
-
   it('drops an Event after twelve tries, counted and logged', async () => {
     const { recorder, dropped, warnings, clock } = setUp(down);
     recorder.event(object('down', 'a'), 'Normal', 'A', 'text');

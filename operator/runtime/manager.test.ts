@@ -61,22 +61,6 @@ describe('manager', () => {
     expect(executed).to.equal(16);
   });
 
-  it('retries after a conflict and after an error', async () => {
-    const failures = [new Error('write failed')];
-    const { api, run, clock, logger } = setUp({
-      execute: async () => {
-        const failure = failures.shift();
-        if (failure) throw failure;
-        return {};
-      },
-    });
-    api.put(WIDGETS, widget('a', 1));
-    await run();
-    expect(logger.lines.filter(({ level }) => level === 'error')).to.have.length(1);
-    await clock.advance(1_000);
-    expect(failures).to.deep.equal([]);
-  });
-
   it('runs a periodic task at once and after each pause, also after a failure', async () => {
     const { manager, run, clock, logger } = setUp();
     let runs = 0;
@@ -114,46 +98,6 @@ describe('manager', () => {
     gate.resolve();
     await finish();
     expect(finished).to.equal(true);
-    expect(api.watches).to.equal(0);
-  });
-
-  it('aborts running reconciles when the lease is lost', async () => {
-    let aborted = false;
-    const { api, run, stop, lost, finish } = setUp({
-      execute: (_plan, _facts, signal) =>
-        new Promise((_, reject) =>
-          signal.addEventListener('abort', () => {
-            aborted = true;
-            reject(signal.reason as Error);
-          }),
-        ),
-    });
-    api.put(WIDGETS, widget('a', 1));
-    await run();
-    lost.abort(new Error('the lease is lost'));
-    stop.abort();
-    await finish();
-    expect(aborted).to.equal(true);
-  });
-
-  it('stops a periodic task and its controllers before the caches end', async () => {
-    const { api, manager, run, stop, finish } = setUp();
-    let watchesAtAbort = -1;
-    manager.addTask({
-      name: 'sweep',
-      everyMs: 1_000,
-      run: (signal) =>
-        new Promise((resolve) =>
-          signal.addEventListener('abort', () => {
-            watchesAtAbort = api.watches;
-            resolve();
-          }),
-        ),
-    });
-    await run();
-    stop.abort();
-    await finish();
-    expect(watchesAtAbort).to.equal(4);
     expect(api.watches).to.equal(0);
   });
 

@@ -211,11 +211,4 @@ describe('resource client', () => {
       .to.be.instanceOf(KubernetesError)
       .and.not.instanceOf(ObjectGone);
   });
-
-  it('rejects if removal fails for another reason', async () => {
-    const { client, fail } = lagging();
-    fail(403);
-    const error: unknown = await client.remove(client.get('ns', 'w')!).catch((thrown: unknown) => thrown);
-    expect(error).to.be.instanceOf(KubernetesError).and.have.property('code', 403);
-  });
 });

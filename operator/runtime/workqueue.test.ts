@@ -20,31 +20,6 @@ describe('workqueue', () => {
     expect(depth()).to.equal(0);
   });
 
-  it('holds back a key that is added while it is processed until it is done', async () => {
-    const { queue, depth } = setUp();
-    queue.add('a');
-    expect(await queue.get()).to.equal('a');
-    queue.add('a');
-    queue.add('a');
-    let second: string | null | undefined;
-    void queue.get().then((key) => (second = key));
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(second).to.equal(undefined);
-    queue.done('a');
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(second).to.equal('a');
-    queue.done('a');
-    expect(depth()).to.equal(0);
-  });
-
-  it('serves waiting workers in order of arrival', async () => {
-    const { queue } = setUp();
-    const got = [queue.get(), queue.get()];
-    queue.add('a');
-    queue.add('b');
-    expect(await Promise.all(got)).to.deep.equal(['a', 'b']);
-  });
-
   it('adds a key once, at the earliest of several times', async () => {
     const { clock, queue, depth } = setUp();
     queue.addAfter('a', 500);
@@ -69,13 +44,6 @@ describe('workqueue', () => {
     expect(depth()).to.equal(0);
     await clock.advance(1);
     expect(depth()).to.equal(1);
-  });
-
-  it('adds a key at once for a negative or NaN delay', () => {
-    const { queue, depth } = setUp();
-    queue.addAfter('a', -5);
-    queue.addAfter('b', Number.NaN);
-    expect(depth()).to.equal(2);
   });
 
   it('doubles the back-off per key up to the limit and resets it on forget', async () => {
@@ -130,13 +98,6 @@ describe('workqueue', () => {
     queue.done('b');
     await over;
     expect(clock.pending).to.equal(0);
-  });
-
-  it('returns null to waiting workers on shutdown', async () => {
-    const { queue } = setUp();
-    const workers = [queue.get(), queue.get()];
-    await queue.shutDown();
-    expect(await Promise.all(workers)).to.deep.equal([null, null]);
   });
 
   it('never gives a key to two workers, loses no addition, and drains', async () => {

@@ -1,41 +1,18 @@
-/** Tests the metrics that Prometheus scrapes during the life of a scan. */
+/** The metrics that Prometheus scrapes during the life of a scan. */
 import { expect } from 'chai';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
-import { serveProbes, type ProbeServer } from '../../platform/probe-server.ts';
-import { monitorDependencies, type DependencyMonitor } from '../../platform/readiness.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { silentLogger } from '../support/silent-logger.ts';
 import { samplesOf } from '../support/metric-samples.ts';
-import { NOWHERE, openContext, TARGET, until, type OperatorContext } from './context.ts';
-import { applySchedule } from './schedule-context.ts';
+import { until, useContext } from './context.ts';
 
 describe('operator metrics', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
-  let server: ProbeServer;
-  let dependencies: DependencyMonitor;
+  const context = useContext();
   const metrics = createOperatorMetrics();
-  let up = true;
-  before(async () => {
-    context = await openContext();
-    await context.grant(100);
-    const check = (): Promise<void> => (up ? Promise.resolve() : Promise.reject(new Error('down')));
-    dependencies = monitorDependencies(
-      { mongodb: { required: true, check } },
-      { logger: silentLogger, onDependency: metrics.stores.dependency, everyMs: 20, retryMs: 20 },
-    );
-    server = await serveProbes({ host: '127.0.0.1', port: 0, metrics: metrics.registry, readiness: dependencies.readiness });
-  });
-  after(async () => {
-    dependencies?.stop();
-    await server?.close();
-    await context?.close();
-  });
+  before(() => context.grant(100));
 
   /** The samples of a scrape, by `name{labels}`. */
-  async function scrape(): Promise<Map<string, number>> {
-    return samplesOf(await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text());
-  }
+  const scrape = async (): Promise<Map<string, number>> => samplesOf(await metrics.registry.metrics());
   const has = (name: string, value: number) => until(`${name} is ${value}`, async () => (await scrape()).get(name) === value);
 
   it('follow a scan from the queue to its verdict and count its pages', async () => {
@@ -77,46 +54,5 @@ describe('operator metrics', function () {
     expect(resigned.get('curbcut_leader{lease="curbcut-operator"}')).to.equal(0);
     const phases = [...resigned].filter(([name]) => name.startsWith('curbcut_scans{'));
     expect(phases.map(([, value]) => value)).to.deep.equal([0, 0, 0, 0, 0, 0]);
-  });
-
-  it('say of each schedule what its last scan found, from any leader, until it is deleted', async () => {
-    const seriesOf = async (name: string) => [...(await scrape())].filter(([series]) => series.includes(`schedule="${name}"`));
-    const operator = context.start({}, { metrics });
-    const schedule = await applySchedule(context, {
-      scanTemplate: { spec: { url: TARGET, thresholds: { maxViolations: 0 }, podTemplate: NOWHERE } },
-    });
-    const scan = await schedule.requested(await schedule.run());
-    const pod = await scan.pod();
-    await scan.startPod(pod);
-    await scan.publish(await scan.upload(pod, bytesOf(reportOf(await scan.input()))));
-    const ended = await scan.settles();
-    const { status } = await schedule.reaches('recorded', (read) => read.status?.lastCompleted !== undefined);
-    const { score, violations } = status!.lastCompleted!;
-    expect(violations).to.be.above(0);
-    expect({ score, violations }).to.deep.equal({ score: ended.status?.score, violations: ended.status?.violations?.total });
-
-    const labels = `{schedule_namespace="${context.team}",schedule="${schedule.name}"}`;
-    await has(`curbcut_schedule_violations${labels}`, violations!);
-    const shown = await seriesOf(schedule.name);
-    const samples = new Map(shown);
-    expect(samples.get(`curbcut_schedule_score${labels}`)).to.equal(Number(score));
-    for (const [name, value] of Object.entries({ passed: 0, regressed: 0, ready: 1, consecutive_failures: 0, times_without_result: 0 }))
-      expect(samples.get(`curbcut_schedule_${name}${labels}`), name).to.equal(value);
-    const succeeded = samples.get(`curbcut_schedule_last_success_timestamp_seconds${labels}`);
-    expect(succeeded).to.equal(Date.parse(status!.lastSuccessfulTime!) / 1000);
-
-    await operator.stop();
-    expect(await seriesOf(schedule.name)).to.deep.equal([]);
-    context.start({}, { metrics });
-    await until('the next leader says the same', async () => JSON.stringify(await seriesOf(schedule.name)) === JSON.stringify(shown));
-    await schedule.remove();
-    await until('the series end', async () => (await seriesOf(schedule.name)).length === 0);
-  });
-
-  it('show each dependency as its last check found it, without any call of /readyz', async () => {
-    await has('curbcut_dependency_up{dependency="mongodb"}', 1);
-    up = false;
-    await has('curbcut_dependency_up{dependency="mongodb"}', 0);
-    expect((await fetch(`http://127.0.0.1:${server.port}/readyz`)).status).to.equal(503);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { WatchIdleError, type KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
-import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
+import { configMaps, CONFIGMAPS, openCluster, until, type TestCluster } from './cluster.ts';
 
 describe('connection, against a Kubernetes API', () => {
   let cluster: TestCluster;
@@ -17,20 +17,6 @@ describe('connection, against a Kubernetes API', () => {
       (error: unknown) => error as KubernetesError,
     );
 
-  it('creates, reads, patches and deletes', async () => {
-    const { connection } = cluster;
-    const maps = configMaps(connection, namespace);
-    await maps.create('a', 'Łódź');
-    expect((await maps.get('a')).data).to.deep.equal({ value: 'Łódź' });
-    const path = connection.path(CONFIGMAPS, namespace, 'a');
-    const body = { data: { value: '2' } };
-    expect((await connection.request<ConfigMap>('PATCH', path, { contentType: 'application/merge-patch+json', body })).data).to.deep.equal({
-      value: '2',
-    });
-    await maps.remove('a');
-    expect(await problemOf(maps.get('a'))).to.include({ code: 404, reason: 'NotFound' });
-  });
-
   it('distinguishes AlreadyExists from Conflict', async () => {
     const { connection } = cluster;
     const maps = configMaps(connection, namespace);
@@ -39,24 +25,6 @@ describe('connection, against a Kubernetes API', () => {
     await maps.set('b', '2');
     const stale = connection.request('PUT', connection.path(CONFIGMAPS, namespace, 'b'), { body: first });
     expect(await problemOf(stale)).to.include({ code: 409, reason: 'Conflict' });
-  });
-
-  it('reuses its connections', async () => {
-    const { connection, proxy } = await cluster.breakable();
-    for (let i = 0; i < 50; i++) await connection.request('GET', '/version');
-    expect(proxy.opened).to.be.at.most(2);
-  });
-
-  it('drops all idle connections when one is dead', async () => {
-    const { connection, proxy } = await cluster.breakable();
-    await Promise.all(Array.from({ length: 5 }, () => connection.request('GET', '/version')));
-    const before = proxy.opened;
-    expect(before).to.be.greaterThan(2);
-    proxy.freeze();
-    expect(String(await problemOf(connection.request('GET', '/version', { timeoutMs: 500 })))).to.contain('was not answered within 0.5 s');
-    proxy.thaw();
-    await Promise.all(Array.from({ length: 5 }, () => connection.request('GET', '/version', { timeoutMs: 5000 })));
-    expect(proxy.opened).to.be.greaterThan(before);
   });
 
   it('ends a watch if a request finds the connection dead, before the idle limit of the watch', async () => {
@@ -78,20 +46,5 @@ describe('connection, against a Kubernetes API', () => {
       return ended;
     });
     expect(ended).to.be.instanceOf(WatchIdleError);
-  });
-
-  it('honours time-out and signal while waiting for a connection', async () => {
-    const { connection, proxy } = await cluster.breakable();
-    proxy.freeze();
-    const late = connection.request('GET', '/version', { timeoutMs: 500 });
-    const aborted = connection.request('GET', '/version', { signal: AbortSignal.abort(new Error('canceled')) });
-    expect(String(await problemOf(aborted))).to.equal('Error: canceled');
-    expect(String(await problemOf(late))).to.contain('was not answered within 0.5 s');
-  });
-
-  it('throws ECONNREFUSED if the server cannot be reached', async () => {
-    const { connection, proxy } = await cluster.breakable();
-    await proxy.refuse();
-    expect((await problemOf(connection.request('GET', '/version'))).code).to.equal('ECONNREFUSED');
   });
 });

@@ -100,20 +100,6 @@ describe('events, against a Kubernetes API', () => {
     expect((await eventsOf(map)).map(({ count }) => count)).to.deep.equal([1]);
   });
 
-  it('limits the events per object', async () => {
-    const { recorder, clock } = setUp();
-    for (let i = 0; i < 40; i++) recorder.event(map, 'Normal', 'Scanned', `page ${i}`);
-    await recorder.flush();
-    expect((await eventsOf(map)).length).to.equal(25);
-    await clock.advance(300_000);
-    recorder.event(map, 'Warning', 'Failed', 'no page could be tested');
-    recorder.event(map, 'Warning', 'Failed', 'dropped');
-    await recorder.flush();
-    expect((await eventsOf(map)).filter(({ type }) => type === 'Warning').map(({ message }) => message)).to.deep.equal([
-      'no page could be tested',
-    ]);
-  });
-
   it('never throws, also for an invalid object, a long message or a missing namespace', async () => {
     const { recorder, logger } = setUp();
     recorder.event({} as KubernetesObject, 'Normal', 'A', 'b');
@@ -123,24 +109,5 @@ describe('events, against a Kubernetes API', () => {
     expect((await eventsOf(map)).map(({ message }) => message.length)).to.deep.equal([1024]);
     // A missing namespace is normal: it was deleted.
     expect(logger.lines.filter(({ level }) => level === 'warn').length).to.equal(1);
-  });
-
-  it('keeps events while the server is down', async () => {
-    const { connection, proxy } = await cluster.breakable();
-    const { recorder, clock } = setUp(connection);
-    await proxy.refuse();
-    recorder.event(map, 'Normal', 'First', 'one');
-    recorder.event(map, 'Normal', 'Second', 'two');
-    const sent = recorder.flush(60_000);
-    await clock.advance(10_000);
-    expect(await eventsOf(map)).to.deep.equal([]);
-    await proxy.accept();
-    for (let waited = 0; waited < 30; waited++) {
-      if ((await eventsOf(map)).length === 2) break;
-      await clock.advance(1000);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    await sent;
-    expect((await eventsOf(map)).map(({ reason }) => reason)).to.have.members(['First', 'Second']);
   });
 });
