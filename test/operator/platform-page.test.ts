@@ -6,14 +6,14 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { API_VERSION, type AccessibilityScan, type AccessibilityScanSpec, type ScanQueue } from '../../core/protocol/custom-resources.ts';
+import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import type { OrganisationResource } from '../../core/protocol/organisation-resources.ts';
 import { RUN_ANNOTATION, SCHEDULE_LABEL, type ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import { QUEUES, SCANS, SCHEDULES } from '../../operator/scan/kube-types.ts';
 import { ORGANISATIONS } from '../../operator/organisation/controller.ts';
 import { blocksOf, manifestsIn, ROOT, type Manifest } from '../gitops/manifests.ts';
 import { bytesOf, pagesOf, reportOf } from '../support/scan-results.ts';
-import { NOWHERE, openContext, statusOf, until, type OperatorContext } from './context.ts';
+import { NOWHERE, openContext, until, type OperatorContext } from './context.ts';
 import { getIfThere, isGone, type Scan } from './simulated-scan.ts';
 
 const run = promisify(execFile);
@@ -201,27 +201,6 @@ describe('the page for platform teams', function () {
     expect(data['admin.enabled']).to.equal('false');
     expect(data['resource.customizations.health.curbcut.dev_AccessibilityScan']).to.contain('Stalled=True');
   });
-
-  it('refuses a pull request that misses a threshold, on the command line', async () => {
-    const name = `pr-13-${suffix}`;
-    const spec: AccessibilityScanSpec = {
-      url: 'https://pr-12.preview.example.com',
-      thresholds: { minScore: 90, failOnSeverity: 'serious' },
-    };
-    await apply({
-      from: 'test',
-      object: { apiVersion: API_VERSION, kind: 'AccessibilityScan', metadata: { name, namespace: 'shop' }, spec: { ...spec } },
-    });
-    const [wait, , verdict] = blocksOf(PAGE)
-      .find(({ text }) => text.includes('condition=Passed'))!
-      .text.replaceAll('pr-12-3f2b8c1e', name)
-      .trim()
-      .split('\n');
-    await Promise.all([shell(wait!), found(context, context.strangers, name).then((scan) => finish(scan, false))]);
-    const refusal: unknown = await shell(verdict!).catch((error: unknown) => error);
-    expect((refusal as { code: number }).code).to.equal(1);
-    expect((refusal as { stderr: string }).stderr).to.match(/timed out waiting for the condition/);
-  });
 });
 
 describe('examples/ci/scan.sh', function () {
@@ -275,15 +254,4 @@ describe('examples/ci/scan.sh', function () {
       const scan = (await getIfThere<AccessibilityScan>(context.connection, SCANS, context.team, name))!;
       expect(scan.metadata.uid).to.equal(ended.metadata.uid);
     });
-
-  it('exits with 1 if the scan was canceled', async () => {
-    const name = `ci-${randomUUID().slice(0, 8)}`;
-    const ending = found(context, context.team, name).then(async (scan) => {
-      await scan.patch({ spec: { cancel: true } });
-      return scan.settles();
-    });
-    const { code, stdout } = await script(name);
-    expect([code, statusOf(await ending, 'Complete')]).to.deep.equal([1, 'True']);
-    expect(stdout).to.contain('canceled: The scan was canceled.');
-  });
 });

@@ -33,8 +33,3 @@ export function logWrites(connection: KubernetesConnection): { connection: Kuber
     },
   };
 }
-
-/** The writes of one scan: those of the resource and of its Job, Secret and Events. */
-export function writesOf(writes: readonly Write[], { name }: { name: string }): Write[] {
-  return writes.filter(({ path, body }) => path.includes(name) || JSON.stringify(body ?? null).includes(name));
-}

@@ -4,6 +4,7 @@ import { createChildren } from '../../operator/scan/launch/children.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { useContext, type Scan } from './context.ts';
 import { crashAfter } from './crash.ts';
+import { nightly } from '../support/nightly.ts';
 
 describe('operator: restarts', function () {
   this.timeout(480_000);
@@ -49,7 +50,9 @@ describe('operator: restarts', function () {
 
   it('reaches the same result and charges once wherever it crashes', async () => {
     let crashes = 0;
-    for (let writes = 0; ; writes += 1) {
+    let scans = 0;
+    for (let writes = 0; ; writes += nightly(4, 1)) {
+      scans += 1;
       const crash = crashAfter(context, writes);
       const crashing = context.start({ leaseSeconds: 3 }, crash.deps);
       const scan = await context.submit();
@@ -73,7 +76,7 @@ describe('operator: restarts', function () {
       const done = await settled;
       expect(done.status, `crash before write ${writes}`).to.deep.include({ phase: 'done', attempts: 1 });
       expect((await scan.row())?.phase).to.equal('done');
-      expect(await context.spent(), `crash before write ${writes}`).to.equal(2 * (writes + 1));
+      expect(await context.spent(), `crash before write ${writes}`).to.equal(2 * scans);
       expect(await context.held()).to.equal(0);
       expect(await scan.pods()).to.have.length(1);
       await (successor ?? crashing).stop();
@@ -81,7 +84,7 @@ describe('operator: restarts', function () {
       if (successor === null) break;
     }
     // A scan takes about fourteen writes. Fewer crashes would mean that the crash simulation does not work.
-    expect(crashes).to.be.greaterThan(10);
+    expect(crashes).to.be.greaterThan(nightly(2, 10));
   });
 
   it('does not touch a foreign Job that has its name', async () => {

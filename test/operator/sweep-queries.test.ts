@@ -70,19 +70,4 @@ describe('a sweep', () => {
     expect((await run()).swept.settled).to.equal(1);
     expect(await stores.credits.balance(organisation)).to.deep.equal({ balance: 0, granted: 0, held: 0, spent: 0 });
   });
-
-  it('finds operations to relay by an index', async () => {
-    const indexes = await database.db.collection('accounts').indexes();
-    expect(indexes.map(({ key }) => key)).to.deep.include({ 'ops.relayed': 1 });
-  });
-
-  it('copies the operations of every organisation to its own ledger once', async () => {
-    await fill(0, 5, 1);
-    await Promise.all([stores.credits.relay(), stores.credits.relay('org-1')]);
-    expect(await stores.credits.relay()).to.equal(0);
-    for (let number = 0; number < 5; number += 1) {
-      const entries = await database.db.collection('ledger').find({ organisation: `org-${number}` }).toArray(); // prettier-ignore
-      expect(entries.map(({ operation }) => operation as string)).to.have.members(['grant', 'reserve']);
-    }
-  });
 });

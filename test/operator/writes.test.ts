@@ -4,7 +4,7 @@ import { isTerminal } from '../../core/scan/phases.ts';
 import { identityOf } from '../../operator/scan/policy/pods.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { showCount } from '../support/counts.ts';
-import { useContext, until, type Scan } from './context.ts';
+import { useContext, until } from './context.ts';
 import { logWrites } from './request-log.ts';
 
 interface ScanPatch {
@@ -79,44 +79,5 @@ describe('operator: Kubernetes writes', function () {
     expect(['POST accessibilityscans', ...rest.filter((request) => !counts.includes(request))].toSorted()).to.deep.equal(WRITES);
     expect(WRITES.length + 2).to.equal(13);
     showCount(1 + rest.length, 'Kubernetes writes per scan from submission to deletion, besides progress');
-  });
-
-  it('of a deletion are the removal of the finalizer alone, with three MongoDB commands', async () => {
-    const { connection, writes } = logWrites(context.connection);
-    context.start({ maxRunning: 4 }, { connection });
-    const scans: Scan[] = [];
-    for (let index = 0; index < 8; index += 1) scans.push(await context.submit());
-    const waits = async () => (await context.queue())?.status?.queued === 6;
-    await until('two scans have started, and the others wait', waits);
-    // Scans that were created within the same second have no order, so any two may be first.
-    const started = (await Promise.all(scans.map(async (scan) => ((await scan.job()) ? [scan] : [])))).flat();
-    expect(started).to.have.lengthOf(2);
-    for (const scan of started) await scan.pod();
-    await context.pauseQueue();
-    await until('the pause is explained', async () =>
-      (await Promise.all(scans.map((scan) => scan.read()))).every(
-        (read) => read!.status?.podName || read!.status?.message?.includes('paused'),
-      ),
-    );
-    writes.length = 0;
-    context.commands.length = 0;
-    for (const scan of scans) await scan.remove();
-    for (const scan of scans) await until('the resource is gone', async () => (await scan.read()) === null);
-    const own = writes.flatMap(({ request, rejected }) => (rejected || request.endsWith('scanqueues/status') ? [] : [request]));
-    expect(own).to.deep.equal(scans.map(() => 'PATCH accessibilityscans'));
-    const commands = context.commands.filter((command) => !BATCHED.includes(command) && !isPeriodic(command));
-    expect(commands.toSorted()).to.deep.equal(
-      ['find scans', 'findAndModify accounts', 'findAndModify scans'].flatMap((command) => scans.map(() => command)).toSorted(),
-    );
-    showCount(own.length / scans.length, 'Kubernetes writes per deleted live scan');
-    showCount(commands.length / scans.length, 'MongoDB commands per deleted live scan');
-    expect(await context.held()).to.equal(0);
-    for (const scan of scans) {
-      expect(await scan.row()).to.include({ phase: 'canceled' });
-      await until(
-        'garbage collection has deleted its Job and pods',
-        async () => (await scan.job()) === null && (await scan.pods()).length === 0,
-      );
-    }
   });
 });
