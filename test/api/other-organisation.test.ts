@@ -246,11 +246,12 @@ describe("another organisation's things", () => {
   const plain = (text: string, of: Belongings): string =>
     [...Object.values(of), /value="[^"]{20,}"/g, /[0-9a-f]{8}-[0-9a-f-]{27}/g].reduce<string>((all, one) => all.replaceAll(one, '…'), text);
 
-  /** Each page and REST route of the app that has a caller. */
+  /** Each page and REST route of the app that has a caller, those that read first. */
   const routes = (): string[] =>
     [...context.app.acceptedMethods()]
       .flatMap(([url, methods]) => [...methods].map((method) => `${method} ${url}`))
-      .filter((route) => /^(?!HEAD)\S+ \/(?:dashboard|v\d+)(?:\/|$)/.test(route) && !OPEN.test(route));
+      .filter((route) => /^(?!HEAD)\S+ \/(?:dashboard|v\d+)(?:\/|$)/.test(route) && !OPEN.test(route))
+      .sort();
   const isNamed = (route: string): boolean => route.includes(':') || route in NAMED;
 
   it('are not there for any route, and no request changes them', async () => {
