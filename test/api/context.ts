@@ -1,6 +1,7 @@
 /** Runs the real app with the real stores on the embedded stack. Each context has its own database and any number of replicas. */
 import { randomUUID } from 'node:crypto';
 import type { Db } from 'mongodb';
+import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { monitored, recordCommands } from '../support/mongo-commands.ts';
@@ -20,6 +21,8 @@ import type { ScanRow } from '../../stores/scans/scans.ts';
 import { startReplica, type Replica, type ReplicaOptions } from './replica.ts';
 import { messagesOf, NAMESPACE, sharedStack, type Stack } from './stack.ts';
 
+const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
+
 /** A replica with the commands that it sent to MongoDB, as `find scans`. Set `length` to 0 to count from then on. */
 export interface MonitoredReplica extends Replica {
   commands: string[];
@@ -36,6 +39,8 @@ export interface ApiContext extends MonitoredReplica {
   organisation(options?: { credits?: number; plan?: string }): Promise<{ id: string; key: string; keyId: string }>;
   /** Creates a scan of an organisation. @param change overrides fields of its row */
   scan(organisation: string, change?: Partial<ScanRow>): Promise<ScanRow>;
+  /** The custom resource of a scan that was submitted. */
+  resource(scanId: string): Promise<AccessibilityScan>;
   /** Stores the two objects of a scan. */
   storeReports(scanId: string, which?: ('export' | 'pdf')[]): Promise<ScanRow['reports']>;
 }
@@ -111,6 +116,7 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
       await stores.sites.record([row]);
       return row;
     },
+    resource: (scanId) => kubernetes.request('GET', kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`)),
     async storeReports(scanId, which = ['export', 'pdf']) {
       const keys = reportKeys(scanId);
       const types = { export: 'application/json', pdf: 'application/pdf' };

@@ -89,20 +89,6 @@ describe('an event stream', () => {
   const openStreams = async (replica: Replica = context) =>
     Number(/curbcut_event_streams (\d+)/.exec(await replica.metrics.registry.metrics())![1]);
 
-  it('sends to MongoDB a lookup of key and organisation, one limit and the row to open', async () => {
-    const { id, key } = await context.organisation();
-    const row = await context.scan(id, { phase: 'done', outcome: OUTCOME });
-    await (
-      await follow(context, key, row.id)
-    ).ended;
-    await context.stores.keys.flush();
-    context.commands.length = 0;
-    await (
-      await follow(context, key, row.id)
-    ).ended;
-    expect(context.commands).to.deep.equal(['aggregate keys', 'findAndModify limits', 'find scans']);
-  });
-
   it('completes immediately if the scan has ended, also after its last event', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id, { phase: 'failed' });
@@ -131,18 +117,6 @@ describe('an event stream', () => {
     expect([...new Set(stream.comments)]).to.deep.equal([': keepalive']);
     expect(stream.events).to.have.lengthOf(1);
     stream.abort();
-  });
-
-  it('is released when the client disconnects', async () => {
-    const { id, key } = await context.organisation();
-    const row = await context.scan(id);
-    await eventually('the end of streams of earlier tests', async () => (await openStreams()) === 0);
-    const streams = await Promise.all([1, 2, 3].map(() => follow(context, key, row.id)));
-    expect(await openStreams()).to.equal(3);
-    context.log.length = 0;
-    for (const stream of streams) stream.abort();
-    await eventually('the end of all streams', async () => (await openStreams()) === 0);
-    await eventually('a log line for each', () => context.log.filter(({ fields }) => fields.scan === row.id).length === 3);
   });
 
   it('ends if the scan is deleted', async () => {

@@ -1,14 +1,10 @@
 /** The Idempotency-Key of every POST of the REST API. Submissions and responses with a secret have more tests of their own. */
 import { expect } from 'chai';
-import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { addWebhook } from '../support/add-webhook.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { HIGH_LIMITS, SUBMISSION, useContext } from './context.ts';
 import { BEHIND_PROXY, client, newEmail, PUBLIC_SCANS, rowOf, tokenOf } from './public-context.ts';
 import { down, type Request } from './replica.ts';
-import { NAMESPACE } from './stack.ts';
-
-const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 describe('a POST with an Idempotency-Key', () => {
   const context = useContext({ limits: HIGH_LIMITS, publicScans: PUBLIC_SCANS, ...BEHIND_PROXY });
@@ -23,8 +19,6 @@ describe('a POST with an Idempotency-Key', () => {
     context.request('POST', path, { ...request, headers: { ...request.headers, 'Idempotency-Key': idempotencyKey } });
   const cancel = (scanId: string, key: string, idempotencyKey = 'stop') => send(cancelPath(scanId), idempotencyKey, { key });
   const expireLeases = () => context.db.collection('idempotency').updateMany({}, { $set: { leaseUntil: new Date(0) } });
-  const resourceOf = (scanId: string) =>
-    context.kubernetes.request<AccessibilityScan>('GET', context.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`));
 
   /** A request that succeeds, by the ID of the operation. */
   type Sample = () => Promise<{ path: string; request: Request }>;
@@ -178,7 +172,7 @@ describe('a POST with an Idempotency-Key', () => {
     context.faults.clear();
     const retried = await cancel(scanId, key);
     expect([retried.status, retried.headers.get('idempotent-replayed')]).to.deep.equal([202, null]);
-    expect((await resourceOf(scanId)).spec.cancel).to.equal(true);
+    expect((await context.resource(scanId)).spec.cancel).to.equal(true);
   });
 
   it('belongs to its organisation and its sender', async () => {

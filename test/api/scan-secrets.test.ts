@@ -1,13 +1,10 @@
 /** Submissions that sign in: which Secrets they may name, and what becomes of them. */
 import { expect } from 'chai';
-import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { tokenIn } from './client.ts';
 import { HIGH_LIMITS, SUBMISSION, useContext } from './context.ts';
 import { signedIn } from './people.ts';
-import { NAMESPACE } from './stack.ts';
 
-const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 const auth = { secret: 'shop-login' };
 
 describe('a submission with auth', () => {
@@ -15,17 +12,15 @@ describe('a submission with auth', () => {
 
   const submit = (key: string, body: object, headers: Record<string, string> = {}) =>
     context.request('POST', '/v1/ci/scans', { key, headers, body: { ...SUBMISSION, ...body } });
-  const specOf = async (scanId: string) =>
-    (await context.kubernetes.request<AccessibilityScan>('GET', context.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`))).spec;
 
   it('signs in with the Secret, and states its name', async () => {
     const { key } = await context.organisation({ credits: 10 });
     const { status, body } = await submit(key, { auth });
     expect(status).to.equal(202);
-    expect((await specOf(body.scan_id)).auth).to.deep.equal({ secretRef: { name: 'shop-login' } });
+    expect((await context.resource(body.scan_id)).spec.auth).to.deep.equal({ secretRef: { name: 'shop-login' } });
     expect((await context.request('GET', `/v1/ci/scans/${body.scan_id}`, { key })).body.auth).to.deep.equal(auth);
     const without = await submit(key, {});
-    expect((await specOf(without.body.scan_id)).auth).to.equal(undefined);
+    expect((await context.resource(without.body.scan_id)).spec.auth).to.equal(undefined);
     expect((await context.request('GET', `/v1/ci/scans/${without.body.scan_id}`, { key })).body.auth).to.equal(null);
   });
 

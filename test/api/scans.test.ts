@@ -25,44 +25,12 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
     });
     const { status, headers, body } = await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
     expect([status, headers.get('retry-after')]).to.deep.equal([202, '5']);
-    const { options, thresholds, ...rest } = body;
-    expect(options).to.deep.include({ max_pages: 7, wcag_level: 'AA', include: ['/shop/**'], exclude: [], prepare: [] });
-    expect(thresholds).to.deep.equal({
-      min_score: 90,
-      max_violations: null,
-      max_new_violations: null,
-      fail_on_severity: null,
-      min_coverage: null,
-    });
-    expect(rest).to.deep.equal({
-      scan_id: row.id,
-      status: phase,
-      score: null,
-      violations_count: null,
-      violations_critical: null,
-      violations_serious: null,
-      violations_moderate: null,
-      violations_minor: null,
-      passed: null,
-      report_url: null,
-      message: null,
-      url: 'https://example.com/',
-      submitted_at: row.createdAt.toISOString(),
-      started_at: '1970-01-01T00:00:00.000Z',
-      finished_at: null,
-      pages_requested: 7,
-      pages_reserved: 5,
-      pages_tested: 2,
-      pages_charged: null,
-      coverage: null,
-      metadata: {},
-      baseline: null,
-      auth: null,
-      test: false,
-      known_issues: null,
-      score_without_known: null,
-      violations_new_or_open: null,
-    });
+    // The contract check has all other fields.
+    expect(body.options).to.deep.include({ max_pages: 7, wcag_level: 'AA', include: ['/shop/**'], exclude: [], prepare: [] });
+    expect(body.thresholds).to.include({ min_score: 90, max_violations: null });
+    expect(body).to.include({ scan_id: row.id, status: phase, score: null, passed: null, report_url: null, url: 'https://example.com/' });
+    expect(body).to.include({ submitted_at: row.createdAt.toISOString(), started_at: '1970-01-01T00:00:00.000Z', finished_at: null });
+    expect(body).to.include({ pages_requested: 7, pages_reserved: 5, pages_tested: 2, pages_charged: null, coverage: null });
   });
 
   it('accepts the options and thresholds of a result as a submission, except those that only manifests set', async () => {

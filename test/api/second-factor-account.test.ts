@@ -94,21 +94,6 @@ describe('second factors of an account', () => {
     expect((await addPasskey(other.client, authenticator)).status, 'of another account').to.equal(409);
   });
 
-  it('answer a challenge of their own page only, once', async () => {
-    const [who, other] = [await signedIn(context), await signedIn(context)];
-    const authenticator = createAuthenticator();
-    const theirs = await other.client.get(`${FACTORS}/passkeys/new`);
-    const page = await who.client.get(`${FACTORS}/passkeys/new`);
-    const send = (options: string) =>
-      who.client.post(`${FACTORS}/passkeys/new`, {
-        _csrf: tokenIn(page.text),
-        name: 'x',
-        'passkey-password': authenticator.create(options, SITE),
-      });
-    expect((await send(optionsIn(theirs.text))).status).to.equal(422);
-    expect((await send(optionsIn(page.text))).status).to.equal(201);
-  });
-
   it('lose the last one with the recovery codes, after a page that asks', async () => {
     const who = await signedIn(context);
     const { code } = await addApp(context, who.email);

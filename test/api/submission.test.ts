@@ -1,11 +1,7 @@
 /** Submissions over HTTP: options, charges and errors. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { VERSION, GROUP, SCANS_PLURAL, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { NAMESPACE } from './stack.ts';
 import { HIGH_LIMITS, useContext, SUBMISSION } from './context.ts';
-
-const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 describe('POST /v1/ci/scans', () => {
   const context = useContext({ limits: HIGH_LIMITS });
@@ -13,9 +9,6 @@ describe('POST /v1/ci/scans', () => {
     context.faults.clear();
     await context.stores.queueStates.write({ paused: false, live: 0 });
   });
-
-  const resourceOf = (scanId: string) =>
-    context.kubernetes.request<AccessibilityScan>('GET', context.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`));
 
   it('accepts a submission with defaults, writes its resource and reserves its credits', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
@@ -29,7 +22,7 @@ describe('POST /v1/ci/scans', () => {
 
     const row = await context.stores.scans.find(body.scan_id, id);
     expect(row).to.deep.include({ submission: 'accepted', phase: 'queued', pagesRequested: 5, pagesReserved: 5, origin: 'api' });
-    const resource = await resourceOf(body.scan_id);
+    const resource = await context.resource(body.scan_id);
     expect(resource.metadata.labels).to.include({ 'curbcut.dev/organisation': id, 'curbcut.dev/scan-id': body.scan_id });
     expect(resource.spec).to.include({ url: 'https://example.com/', maxPages: 5, wcagLevel: 'AA', wcagVersion: '2.1', locale: 'en' });
   });
@@ -40,7 +33,7 @@ describe('POST /v1/ci/scans', () => {
     const { body } = await context.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, metadata } });
     const { body: result } = await context.request('GET', `/v1/ci/scans/${body.scan_id}`, { key });
     expect(result.metadata).to.deep.equal(metadata);
-    expect((await resourceOf(body.scan_id)).metadata.annotations).to.include({
+    expect((await context.resource(body.scan_id)).metadata.annotations).to.include({
       'metadata.curbcut.dev/branch': metadata.branch,
       'metadata.curbcut.dev/commit': metadata.commit,
       'metadata.curbcut.dev/dotted.key': metadata['dotted.key'],
@@ -77,7 +70,7 @@ describe('POST /v1/ci/scans', () => {
     });
     const prepare = [{ goto: '/start' }, { fill: { selector: '#year', value: '1980' } }, { waitFor: 'main' }];
     expect(row?.options.crawl).to.deep.include({ consent: 'reject', prepare });
-    expect((await resourceOf(body.scan_id)).spec.crawl).to.deep.include({ consent: 'reject', prepare });
+    expect((await context.resource(body.scan_id)).spec.crawl).to.deep.include({ consent: 'reject', prepare });
   });
 
   it('stores the baseline with the scan and its resource, and shows the comparison', async () => {
@@ -89,7 +82,7 @@ describe('POST /v1/ci/scans', () => {
     });
     expect(status, JSON.stringify(body)).to.equal(202);
     expect((await context.stores.scans.find(body.scan_id, id))?.baseline).to.deep.equal(baseline);
-    expect((await resourceOf(body.scan_id)).spec).to.deep.include({ baseline, thresholds: { maxNewViolations: 0 } });
+    expect((await context.resource(body.scan_id)).spec).to.deep.include({ baseline, thresholds: { maxNewViolations: 0 } });
     const poll = async () => (await context.request('GET', `/v1/ci/scans/${body.scan_id}`, { key })).body.baseline;
     const difference_url = `/dashboard/scans/${body.scan_id}/difference`;
     const difference = { new: 2, onNewPages: 1, fixed: 3, unchanged: 4, notTested: 5 };

@@ -3,14 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { KEY_SCOPES } from '../../core/accounts.ts';
 import { creditAccountOf } from '../../core/scan/counts.ts';
-import { GROUP, SCANS_PLURAL, TEST_LABEL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { TEST_LABEL } from '../../core/protocol/custom-resources.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { tokenIn } from './client.ts';
 import { HIGH_LIMITS, SUBMISSION, useContext } from './context.ts';
 import { signedIn } from './people.ts';
-import { NAMESPACE } from './stack.ts';
 
-const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 const TEST_SECRET = /svc_test_[0-9A-Za-z]{38}/;
 const LOOPBACK = { url: 'http://127.0.0.1:3000/' };
 
@@ -53,8 +51,7 @@ describe('a test key', () => {
       const scanId = await submitted(test, { url, max_pages: 3 });
       const { body } = await get(`/v1/ci/scans/${scanId}`, test);
       expect(body).to.deep.include({ test: true, pages_requested: 3, pages_reserved: 3, pages_charged: null });
-      const path = context.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`);
-      expect((await context.kubernetes.request<AccessibilityScan>('GET', path)).metadata.labels).to.include({ [TEST_LABEL]: 'true' });
+      expect((await context.resource(scanId)).metadata.labels).to.include({ [TEST_LABEL]: 'true' });
     }
     expect(await context.stores.credits.balance(id)).to.deep.equal({ balance: 0, granted: 0, held: 0, spent: 0 });
     expect((await get('/v1/billing/ledger', test)).body.data).to.deep.equal([]);
