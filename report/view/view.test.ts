@@ -251,12 +251,11 @@ describe('the view of a report', () => {
     'characters of three bytes': '語',
     'control characters, which JSON escapes with six': '\u0001',
     'half surrogate pairs': '\ud800',
-    'quotation marks': '"',
   };
   for (const [what, character] of Object.entries(texts))
-    for (const count of [1, 40])
-      it(`has at most its maximum size if ${count === 1 ? 'one page' : `each of ${count} pages`} has only long texts of ${what}`, () => {
-        const long = character.repeat(30_000);
+    for (const count of [1, 30])
+      it(`has at most its maximum size if each of ${count} pages has only long texts of ${what}`, () => {
+        const long = character.repeat(3_000);
         const html = character.repeat(2000);
         const endless = (index: number) =>
           violation(`${index}${long}`, {
@@ -265,7 +264,7 @@ describe('the view of a report', () => {
             description: long,
             help_url: long,
             wcag: Array.from({ length: 50 }, () => long),
-            nodes: Array.from({ length: 30 }, (_, at) =>
+            nodes: Array.from({ length: 5 }, (_, at) =>
               node({
                 html: `${at}${html}`.slice(0, 2000),
                 selector: long,

@@ -187,27 +187,13 @@ const arbitraryFaults = fc.array(fc.nat(COMPONENTS.length - 1), { minLength: 1, 
 const rendered = (faults: readonly number[], build: Build): Fault[] => faults.map((kind, at) => COMPONENTS[kind]!(at, build));
 
 describe('a baseline of the same site', () => {
-  it('has nothing new after another build', () => {
-    fc.assert(
-      fc.property(arbitraryFaults, arbitraryBuild, arbitraryBuild, fc.boolean(), (faults, one, other, reversed) => {
-        const before = reportOf([pageOf('', rendered(faults, one)), pageOf('shop', rendered(faults, one))]);
-        const again = rendered(faults, other);
-        const pages = [pageOf('', reversed ? again.toReversed() : again), pageOf('shop', again)];
-        const after = reportOf(reversed ? pages.toReversed() : pages, { baseline: stored(before) });
-        expect(after.baseline).to.deep.include({ new: 0, on_new_pages: 0, fixed: 0, unchanged: before.counts.total, not_tested: 0 });
-        expect(after.scan.verdict.passed).to.equal(true);
-      }),
-      { numRuns: 200 },
-    );
-  });
-
   it('has each planted fault once after another build', () => {
     const planted = [
       fault('link-name', '<a class="planted" href="/planted"></a>', '.planted'),
       fault('image-alt', '<img class="planted-too" src="/planted.png">', '.planted-too'),
     ];
     fc.assert(
-      fc.property(arbitraryFaults, arbitraryBuild, arbitraryBuild, fc.integer({ min: 1, max: 2 }), (faults, one, other, count) => {
+      fc.property(arbitraryFaults, arbitraryBuild, arbitraryBuild, fc.integer({ min: 0, max: 2 }), (faults, one, other, count) => {
         const before = reportOf([pageOf('', rendered(faults, one))]);
         const after = reportOf([pageOf('', [...planted.slice(0, count), ...rendered(faults, other)])], { baseline: stored(before) });
         expect(after.baseline).to.deep.include({ new: count, fixed: 0, unchanged: before.counts.total });
@@ -217,9 +203,9 @@ describe('a baseline of the same site', () => {
             .map(({ node }) => node.selector)
             .sort(),
         );
-        expect(after.scan.verdict.passed).to.equal(false);
+        expect(after.scan.verdict.passed).to.equal(count === 0);
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 });

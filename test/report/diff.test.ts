@@ -47,17 +47,10 @@ describe('diffReports', () => {
   const same: [string, Element, Element][] = [
     ['moved', element('<a class="x" href="/a"></a>', 'li:nth-child(2) > a'), element('<a class="x" href="/a"></a>', 'li:nth-child(3) > a')],
     [
-      'has another generated ID',
-      element('<input id="field-1">', '#field-1', 'label'),
-      element('<input id="field-27">', '#field-27', 'label'),
-    ],
-    [
       'has another ID of a framework',
       element('<div id=":r1a:" role="tab"></div>', '[id=":r1a:"]'),
       element('<div id=":r2b:" role="tab"></div>', '[id=":r2b:"]'),
     ],
-    ['has other white space', element('<a  class="x">\n </a>', 'div > a'), element('<a class="x"></a>', 'main > a')],
-    ['has its attributes in another order', element('<a class="x" role="link"></a>', '.a'), element('<a role="link" class="x"></a>', '.b')],
     [
       'moved and has other classes, but the same ID',
       element('<a id="home" class="x"></a>', '.x'),
@@ -108,12 +101,6 @@ describe('diffReports', () => {
       [1, ['li:nth-child(1) > a']],
     ]);
     expect(diff.new[0]).to.include({ rule: 'link-name', in_both: true, on_new_pages: 0 });
-  });
-
-  it('reports one element as fixed and one as new although another one moved to its place', () => {
-    const link = (name: string, at: number) => element(`<a class="${name}" href="/${name}"></a>`, `li:nth-child(${at}) > a`);
-    const diff = diffReports(onePage(link('kept', 1), link('fixed', 2)), onePage(link('new', 1), link('kept', 2)));
-    expect(numbers(diff)).to.deep.equal({ new: 1, fixed: 1, unchanged: 1, notTested: 0 });
   });
 
   it('attributes what is new to its root cause although another element has the same address or name', () => {
@@ -266,15 +253,6 @@ describe('diffReports', () => {
     );
   });
 
-  it('accounts for every violation once', () => {
-    fc.assert(
-      fc.property(arbitraryScan, arbitraryScan, (a, b) => {
-        const { new: added, fixed, unchanged: both, notTested } = numbers(diffReports(a, b));
-        expect([both + fixed + notTested, both + added]).to.deep.equal([a.counts.total, b.counts.total]);
-      }),
-    );
-  });
-
   /** The same scan, with at most `max` described elements of each rule and page. */
   const capped = (scan: Report, max: number): Report =>
     reportOf(
@@ -310,9 +288,9 @@ describe('diffReports', () => {
     });
   });
 
-  it('accounts for every violation of capped scans once', () => {
+  it('accounts for every violation once, also of capped scans', () => {
     fc.assert(
-      fc.property(arbitraryScan, arbitraryScan, fc.integer({ min: 1, max: 4 }), (a, b, max) => {
+      fc.property(arbitraryScan, arbitraryScan, fc.integer({ min: 1, max: 7 }), (a, b, max) => {
         const [one, other] = [capped(a, max), capped(b, max)];
         const { new: added, fixed, unchanged: both, notTested } = numbers(diffReports(one, other));
         const counted = (scan: Report) => scan.groups.reduce((sum, { elements }) => sum + elements, 0);
@@ -348,20 +326,7 @@ describe('diffReports', () => {
         expect(diffReports(forwards!, other)).to.deep.equal(diffReports(backwards!, other));
         expect(diffReports(other, forwards!)).to.deep.equal(diffReports(other, backwards!));
       }),
-    );
-  });
-
-  it('finds exactly one new violation if one is added', () => {
-    fc.assert(
-      fc.property(arbitraryPages, arbitraryElement, fc.nat(), fc.nat(), (pages, added, which, where) => {
-        const before = scanOf(pages.map(([path, elements]) => pageOf(path, elements)));
-        const after = scanOf(
-          pages.map(([path, elements], at) =>
-            pageOf(path, at === which % pages.length ? elements.toSpliced(where % (elements.length + 1), 0, added) : elements),
-          ),
-        );
-        expect(numbers(diffReports(before, after))).to.deep.equal({ new: 1, fixed: 0, unchanged: before.counts.total, notTested: 0 });
-      }),
+      { numRuns: 30 },
     );
   });
 
@@ -383,15 +348,6 @@ describe('diffReports', () => {
       ),
     ]);
 
-  it('finds nothing new if all elements are rendered again', () => {
-    fc.assert(
-      fc.property(fc.array(arbitraryRendering, { maxLength: 8 }), (all) => {
-        const diff = diffReports(onePage(...all.map(([before]) => before)), onePage(...all.map(([, after]) => after)));
-        expect(numbers(diff)).to.deep.equal(unchanged(all.length));
-      }),
-    );
-  });
-
   it('finds exactly one new violation if one is added while all others are rendered again', () => {
     fc.assert(
       fc.property(fc.array(arbitraryRendering, { maxLength: 8 }), fc.nat(), (all, where) => {
@@ -400,18 +356,6 @@ describe('diffReports', () => {
         const diff = diffReports(onePage(...all.map(([before]) => before)), onePage(...after));
         expect(numbers(diff)).to.deep.equal({ new: 1, fixed: 0, unchanged: all.length, notTested: 0 });
         expect(diff.new[0]!.examples[0]!.selector).to.equal('.added');
-      }),
-    );
-  });
-
-  it('finds nothing new if all elements move', () => {
-    fc.assert(
-      fc.property(arbitraryPages, (pages) => {
-        const moved = scanOf(
-          pages.map(([path, elements]) => pageOf(path, elements.map((one) => ({ ...one, selector: `div > ${one.selector}` })).reverse())),
-        );
-        const before = scanOf(pages.map(([path, elements]) => pageOf(path, elements)));
-        expect(numbers(diffReports(before, moved))).to.deep.equal(unchanged(before.counts.total));
       }),
     );
   });

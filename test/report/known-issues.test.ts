@@ -286,7 +286,7 @@ describe('a report with known issues', () => {
         const others = reportOf(found, { ...options, known: chosen(issues.slice(1).filter(({ id }) => id !== issues[0]!.id)) });
         expect(others.scan.verdict.passed).to.equal(groups.length === 0);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });

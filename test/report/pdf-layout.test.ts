@@ -5,7 +5,7 @@ import { createFlow, type Flow } from '../../report/pdf/flow.ts';
 import { wordsIn } from '../../report/words/words.ts';
 import { renderPdf } from '../../report/pdf/render.ts';
 import { openTaggedDocument, PAGE } from '../../report/pdf/tagged-document.ts';
-import { LOCALES, type Locale } from '../../core/scan/locales.ts';
+import type { Locale } from '../../core/scan/locales.ts';
 import { allOf, readPdf } from './pdf-reader.ts';
 import { picturesOfSizes, variedReport } from './varied-report.ts';
 
@@ -35,13 +35,14 @@ async function emptyShares(locale: Locale, causes: number): Promise<number[]> {
 }
 
 describe('the layout of root causes in the PDF', () => {
-  for (const locale of LOCALES)
-    it(`leaves no page a third empty in ${locale}`, async () => {
-      for (const causes of [9, 17]) {
-        const shares = await emptyShares(locale, causes);
-        expect(shares).to.have.length.at.least(3);
-        expect(Math.max(...shares), shares.map((share) => share.toFixed(2)).join(' ')).to.be.below(1 / 3);
-      }
+  for (const [locale, causes] of [
+    ['en', 9],
+    ['fr', 17],
+  ] as const)
+    it(`leaves no page a third empty with ${causes} causes in ${locale}`, async () => {
+      const shares = await emptyShares(locale, causes);
+      expect(shares).to.have.length.at.least(3);
+      expect(Math.max(...shares), shares.map((share) => share.toFixed(2)).join(' ')).to.be.below(1 / 3);
     });
 
   it('tells root causes of one rule apart by their element, in headings and in the first table', async () => {

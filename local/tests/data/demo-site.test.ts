@@ -1,23 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { XMLParser } from 'fast-xml-parser';
-import { chromium, type Browser, type Page } from 'playwright-core';
-import { axeTags } from '../../../core/scan/options.ts';
 import { plantedFaults, startDemoSite, type DemoSite } from '../../../demo-site/server.ts';
-import { findChromium } from '../../../scanner-image/page/browser/chromium.ts';
-import { nightly } from '../../../test/support/nightly.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..', '..');
-const AXE = readFileSync(join(ROOT, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
 const listed = plantedFaults();
-
-interface AxeResult {
-  violations: { id: string; impact: string; nodes: unknown[] }[];
-}
-/** A global of the page, inside `evaluate`. */
-declare const document: unknown;
-declare const axe: { run(context: unknown, options: object): Promise<AxeResult> };
 
 describe('demo site', () => {
   let site: DemoSite;
@@ -105,35 +90,5 @@ describe('demo site', () => {
     expect(await type('/assets/tour.webm')).to.equal('video/webm');
     const missing = await get('/de/gibt/es/nicht');
     expect([missing.status, await missing.text()].join(' ')).to.match(/^404 .*lang="de"/s);
-  });
-
-  describe('with axe-core for WCAG 2.1 AA', () => {
-    let browser: Browser;
-    let page: Page;
-
-    before(async () => {
-      browser = await chromium.launch({
-        executablePath: findChromium({ chromiumPath: process.env.CHROMIUM_PATH, path: process.env.PATH ?? '' }),
-        args: ['--no-sandbox'],
-      });
-      page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-      await page.addInitScript(AXE);
-    });
-    after(() => browser.close());
-
-    // The scanner's own test compares each page that robots.txt allows with the same list.
-    const compared = Object.entries(listed).filter(([path]) => nightly(/\/(thank-you|danke)\/$/.test(path), true));
-    for (const [path, flaws] of compared)
-      it(`${path} has ${flaws.length === 0 ? 'no faults' : `only its known faults: ${flaws.map(({ rule }) => rule).join(', ')}`}`, async () => {
-        await page.goto(site.url + path, { waitUntil: 'load' });
-        if (path.endsWith('/catalogue/') || path.endsWith('/katalog/')) await page.waitForSelector('#results img');
-        if (/account|konto/.test(path)) await page.waitForSelector('#account [role=switch]');
-        const { violations } = await page.evaluate(
-          (values) => axe.run(document, { runOnly: { type: 'tag', values }, resultTypes: ['violations'] }),
-          axeTags('AA', '2.1'),
-        );
-        const found = violations.map(({ id, impact, nodes }) => ({ rule: id, impact, elements: nodes.length }));
-        expect(found.sort((a, b) => (a.rule < b.rule ? -1 : 1))).to.deep.equal(flaws);
-      });
   });
 });

@@ -155,13 +155,6 @@ describe('embedded message server', () => {
     }
   });
 
-  it('stops the server on close', async () => {
-    await start();
-    const server = pid();
-    await messages.pop()!.close();
-    expect(alive(server)).to.equal(false);
-  });
-
   it('stops the server when its own process is killed', async () => {
     const child = spawn(process.execPath, [
       '--input-type=module',

@@ -55,15 +55,6 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     watch.close();
   },
 
-  async 'watches one object by name'(client) {
-    const from = await revisionOf(client, MAPS);
-    const watch = client.watch(`${MAPS}?watch=1&resourceVersion=${from}&fieldSelector=metadata.name%3Dthe-one`);
-    await make(client, 'another');
-    await make(client, 'the-one');
-    expect(shown(await watch.until((lines) => lines.length > 0))).to.deep.equal(['ADDED the-one']);
-    watch.close();
-  },
-
   async 'marks the end of the initial events'(client) {
     await make(client, 'initial', { initial: 'yes' });
     const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&labelSelector=initial';
