@@ -125,6 +125,14 @@ describe('cache', () => {
     expect(restarts).to.deep.equal(['closed', 'closed', 'idle']);
   });
 
+  it('ends a watch of Events, which has no bookmarks, before it counts as idle', async () => {
+    const resource = { group: '', version: 'v1', plural: 'events' };
+    const { watched, start } = setUp([{ items: [], version: '1' }], [], { resource, idleMs: 90_000 });
+    start();
+    await settle();
+    expect(watched[0]!['timeoutSeconds']).to.be.within(54, 81);
+  });
+
   const gone = { type: 'ERROR' as const, object: { code: 410, reason: 'Expired', message: 'too old' } as unknown as KubernetesObject };
   for (const [how, watch] of [
     ['an ERROR event', [event('MODIFIED', 'a@2'), gone]],

@@ -31,7 +31,7 @@ export interface ReflectorOptions {
   metrics?: RuntimeMetrics;
   /** Objects per page. Default 500. */
   pageSize?: number;
-  /** Drops a watch without data for this time, in milliseconds. Default 90,000, because the server sends a bookmark about every minute. */
+  /** Drops a watch without data for this time, in milliseconds. Default 90,000, because the server sends a bookmark about every minute. A watch of Events, which has none, ends earlier. */
   idleMs?: number;
   /** Asks the server to end each watch after a random time between this and twice this, in milliseconds. Default 300,000. */
   watchMs?: number;
@@ -160,6 +160,9 @@ function take<T extends KubernetesObject>(event: WatchEvent<T>, sink: ReflectorS
   return resourceVersion;
 }
 
+/** The server has no watch cache of Events, so it sends no bookmarks on a watch of them. */
+const hasBookmarks = ({ plural, group }: ResourceType): boolean => !(plural === 'events' && ['', 'events.k8s.io'].includes(group));
+
 async function watch<T extends KubernetesObject>(
   version: string,
   options: ReflectorOptions,
@@ -171,12 +174,14 @@ async function watch<T extends KubernetesObject>(
   const start = clock.monotonic();
   let receivedEvents = false;
   const endedAtOnce = () => !receivedEvents && clock.monotonic() - start < 1000;
+  // A watch without bookmarks may be silent for as long as nothing happens: it ends before it counts as idle.
+  const endsAfterMs = hasBookmarks(resource) ? watchMs * (1 + random()) : Math.min(watchMs, idleMs * (0.6 + 0.3 * random()));
   const query = {
     ...selectors,
     watch: true,
     allowWatchBookmarks: true,
     resourceVersion: version,
-    timeoutSeconds: Math.max(1, Math.round((watchMs * (1 + random())) / 1000)),
+    timeoutSeconds: Math.max(1, Math.round(endsAfterMs / 1000)),
   };
   try {
     for await (const event of connection.watch<T>(path, { query, signal, idleMs })) {
