@@ -82,8 +82,16 @@ export interface WatchRequest {
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 30_000;
 
+/** A real server has no watch cache of Events, in either group, and so no bookmarks. */
+const hasBookmarks = ({ plural, group }: Resource): boolean => !(plural === 'events' && ['', 'events.k8s.io'].includes(group));
+
 /** Streams until the timeout, the client disconnects or `stop` is called. @returns stop */
-export function streamWatch(store: Store, request: WatchRequest, response: ServerResponse): () => void {
+export function streamWatch(
+  store: Store,
+  request: WatchRequest,
+  response: ServerResponse,
+  bookmarkEveryMs = BOOKMARK_EVERY_MS,
+): () => void {
   const { resource, namespace, matches } = request;
   const send = (type: string, object: Json): void => {
     if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
@@ -130,7 +138,7 @@ export function streamWatch(store: Store, request: WatchRequest, response: Serve
     for (const change of missed) deliver(change);
   }
   const unsubscribe = store.subscribe(deliver);
-  const ticks = request.bookmarks ? setInterval(() => bookmark(), BOOKMARK_EVERY_MS) : undefined;
+  const ticks = request.bookmarks && hasBookmarks(resource) ? setInterval(() => bookmark(), bookmarkEveryMs) : undefined;
   const end = setTimeout(() => stop(), request.timeoutMs);
   function stop(): void {
     unsubscribe();

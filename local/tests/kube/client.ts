@@ -16,6 +16,8 @@ export interface CallOptions {
   /** Without the kubeconfig's token or certificate. */
   anonymous?: boolean;
   token?: string;
+  /** The user to impersonate. */
+  as?: string;
 }
 
 export interface Line {
@@ -63,6 +65,7 @@ export function clientOf(kubeconfigPath: string): Client {
     return {
       accept: options.accept ?? 'application/json',
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(options.as === undefined ? {} : { 'impersonate-user': options.as }),
       ...(body === undefined
         ? {}
         : { 'content-type': options.type ?? 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
