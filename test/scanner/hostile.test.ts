@@ -1,9 +1,9 @@
 /** Pages that hang, crash, redirect or disturb the tests use up only their own time budget. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
-import { FAULT, file, found, html, openSite, redirect, scan, script, testedOf, untested, type Route, type Site } from './site.ts';
+import { FAULT, file, found, html, openSite, redirect, scan, script, untested, type Route, type Site } from './site.ts';
 
-/** Kills the process of the first tab, or the main process, of the browser that this process started. */
+/** Kills the processes of the tabs, or the main processes, of the browsers that this process started. */
 function killBrowser(what: 'renderer' | 'browser'): void {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -16,9 +16,8 @@ function killBrowser(what: 'renderer' | 'browser'): void {
   const ours = (pid: number): boolean => pid === process.pid || (parents.has(pid) && ours(parents.get(pid) ?? 0));
   const sign = what === 'renderer' ? '--type=renderer' : '--remote-debugging-pipe';
   const found = [...parents.keys()].filter((pid) => pid !== process.pid && ours(pid) && commandOf(pid).includes(sign));
-  found.sort((one, other) => one - other);
   // The executable of the browser may be a script that starts it.
-  for (const pid of what === 'renderer' ? found.slice(0, 1) : found) process.kill(pid, 'SIGKILL');
+  for (const pid of found) process.kill(pid, 'SIGKILL');
 }
 
 function commandOf(pid: number): string {
@@ -182,49 +181,5 @@ describe('hostile pages', () => {
     const { pages } = await scan(`${site.origin}/`);
     expect(pages.slice(1).map(found)).to.deep.equal([['image-alt #fault'], ['image-alt #fault']]);
     expect(ended).to.equal(2);
-  });
-
-  it('are tested after their scripts have fetched their content', async () => {
-    await open({
-      '/app': html(
-        `<div id="app"></div>${script('addEventListener("load", async () => { const { show } = await import("/_chunk.js"); show(await (await fetch("/_data")).text()); })')}`,
-        { title: 'app' },
-      ),
-      '/_chunk.js': (_request, response) =>
-        void setTimeout(
-          () =>
-            response
-              .writeHead(200, { 'content-type': 'text/javascript' })
-              .end('export const show = (text) => { document.getElementById("app").innerHTML = text }'),
-          150,
-        ),
-      '/_data': (_request, response) => void setTimeout(() => response.end(`${FAULT}<a href="/found-late">late</a>`), 250),
-      '/found-late': html('', { title: 'found late' }),
-    });
-    const { pages } = await scan(`${site.origin}/`);
-    expect(found(pages[1])).to.deep.equal(['image-alt #fault']);
-    expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/', '/app', '/found-late']);
-  });
-
-  it('are tested after the whole response has arrived, with more time for slow pages', async () => {
-    const showing = (path: string): string =>
-      html(
-        `<div id="app"></div>${script(`fetch("${path}").then((answer) => answer.text()).then((text) => { document.getElementById("app").innerHTML = text; })`)}`,
-        { title: path },
-      );
-    await open({
-      // The start of the response arrives at once, the visible content later.
-      '/begun': showing('/_begun'),
-      '/_begun': (_request, response) => {
-        response.writeHead(200, { 'content-type': 'text/html' }).write('<p>');
-        setTimeout(() => response.end(FAULT), 700);
-      },
-      // A site with slow pages also has slow data requests.
-      '/slow': (_request, response) =>
-        void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(showing('/_slow')), 2500),
-      '/_slow': (_request, response) => void setTimeout(() => response.end(FAULT), 2000),
-    });
-    const { pages } = await scan(`${site.origin}/`);
-    expect(pages.slice(1).map(found)).to.deep.equal([['image-alt #fault'], ['image-alt #fault']]);
   });
 });

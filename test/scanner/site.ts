@@ -7,6 +7,7 @@ import type { SignInPlan } from '../../core/scan/sign-in.ts';
 import { resolveSignIn, type SignIn } from '../../scanner-image/page/session/sign-in.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { ScanFailed } from '../../scanner-image/pod/failure.ts';
+import { inSharedBrowser } from './shared-browser.ts';
 import { runScan, type ScanInput, type ScanDeps, type ScanOutput } from '../../scanner-image/scan.ts';
 
 export type Route = string | ((request: IncomingMessage, response: ServerResponse) => void);
@@ -112,7 +113,7 @@ export async function scan(
   more: Partial<Omit<ScanInput, 'options'>> = {},
   deps: Partial<ScanDeps> = {},
 ): Promise<ScanOutput> {
-  const result = await runScan(inputOf(url, options, more), { machine, log: silentLogger, ...deps });
+  const result = await inSharedBrowser(() => runScan(inputOf(url, options, more), { machine, log: silentLogger, ...deps }));
   await result.closed;
   return result;
 }
