@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { ReportViolation, TestedPage } from '../../report/schema/page.ts';
 import type { GivenOptions } from '../../core/scan/options.ts';
-import { html, openSite, scan, testedOf } from './site.ts';
+import { html, openSite, scan, testedOf, type Route } from './site.ts';
 
 export type Finding = 'violation' | 'review' | null;
 
@@ -14,40 +14,57 @@ export interface Case {
 }
 
 /** Where the cases are. */
-export const PLACES = {
+const PLACES = {
   'on the page': (content: string) => content,
   'in a frame': (content: string) => `<iframe title="frame" width="1200" height="4000" srcdoc="${attribute(html(content))}"></iframe>`,
   'in a frame of another site': () => `<iframe title="frame" width="1200" height="4000" src="OTHER/cases"></iframe>`,
   'in an open shadow root': (content: string) => `<div><template shadowrootmode="open">${content}</template></div>`,
   'in a closed shadow root': (content: string) => `<div><template shadowrootmode="closed">${content}</template></div>`,
 } as const;
-export type Place = keyof typeof PLACES;
+type Place = keyof typeof PLACES;
 
 const attribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 
-/** Scans one page with all cases, one below the other. @param style a style sheet beside the cases */
-export async function scanCases(
-  cases: readonly Case[],
-  { place = 'on the page', style = '', options = {} }: { place?: Place; style?: string; options?: Partial<GivenOptions> } = {},
-): Promise<TestedPage> {
-  const bodies = cases.map((one, at) => `<div class="case">${one.html.replaceAll('ID', `case-${at}`)}</div>`);
-  const content = `<style>${style}</style>${bodies.join('\n')}`;
-  const site = await openSite({
-    '/': (request, response) => {
-      const port = request.headers.host?.split(':')[1] ?? '';
-      const body = PLACES[place](content).replaceAll('OTHER', `http://localhost:${port}`);
-      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(html(body));
+const ALL_PLACES = Object.keys(PLACES) as Place[];
+/** Each place has a template of its own, so that no page learns from another what it need not wait for. */
+const pathOf = (place: Place): string => `/${place.replaceAll(' ', '')}`;
+
+/** Scans a page for each place, with all cases, one below the other. */
+async function scanPlaces(cases: readonly Case[], places: readonly Place[], options: Partial<GivenOptions> = {}) {
+  const content = cases.map((one, at) => `<div class="case">${one.html.replaceAll('ID', `case-${at}`)}</div>`).join('\n');
+  const pages = places.map((place): [string, Route] => [
+    pathOf(place),
+    (request, response) => {
+      const other = `http://localhost:${request.headers.host?.split(':')[1]}`;
+      const body = html(PLACES[place](content).replaceAll('OTHER', other)).replace('Heading', place);
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(body);
     },
-    '/cases': html(content),
-  });
+  ]);
+  const links = places.map((place) => `<a href="${pathOf(place)}">${place}</a>`);
+  const site = await openSite({ '/': html(links.join('')), ...Object.fromEntries(pages), '/cases': html(content) });
   try {
-    const { pages } = await scan(`${site.origin}/`, { maxPages: 1, ...options });
-    const [page] = testedOf(pages);
-    if (page === undefined) throw new Error(`not tested: ${JSON.stringify(pages)}`);
-    return page;
+    const start = places.length === 1 ? pathOf(places[0]!) : '/';
+    const { pages } = await scan(site.origin + start, { maxPages: places.length === 1 ? 1 : 20, ...options }, { workers: 2 });
+    const tested = new Map(testedOf(pages).map((page) => [new URL(page.url).pathname, page]));
+    return (place: Place): TestedPage => {
+      const page = tested.get(pathOf(place));
+      if (page === undefined) throw new Error(`not tested: ${JSON.stringify(pages)}`);
+      return page;
+    };
   } finally {
     await site.close();
   }
+}
+
+/** Scans one page with all cases. */
+export const scanCases = async (cases: readonly Case[], options: Partial<GivenOptions> = {}): Promise<TestedPage> =>
+  (await scanPlaces(cases, ['on the page'], options))('on the page');
+
+/** Tests the page of every place, which are those of one scan. */
+export function itInEveryPlace(title: string, cases: readonly Case[], check: (page: TestedPage) => void): void {
+  let pageIn: (place: Place) => TestedPage;
+  before(async () => void (pageIn = await scanPlaces(cases, ALL_PLACES)));
+  for (const place of ALL_PLACES) it(`${title} ${place}`, () => check(pageIn(place)));
 }
 
 /** Expects what the rule says about each case, and that nothing was left untested. */
@@ -79,11 +96,9 @@ export const reviewCases = (wrong: Readonly<Record<string, string>>, right: Read
 
 /** Tests in every place that such a rule asks for a review of these cases, once each, and fails nothing. */
 export function itNeedsReview(title: string, rule: string, cases: readonly Case[]): void {
-  for (const place of Object.keys(PLACES) as Place[])
-    it(`${title} ${place}`, async () => {
-      const page = await scanCases(cases, { place });
-      expectFindings(page, rule, cases);
-      expect(countOf(page, rule)).to.equal(cases.filter(({ finding }) => finding === 'review').length);
-      expect(page.violations.filter((found) => found.rule === rule)).to.deep.equal([]);
-    });
+  itInEveryPlace(title, cases, (page) => {
+    expectFindings(page, rule, cases);
+    expect(countOf(page, rule)).to.equal(cases.filter(({ finding }) => finding === 'review').length);
+    expect(page.violations.filter((found) => found.rule === rule)).to.deep.equal([]);
+  });
 }

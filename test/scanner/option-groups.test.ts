@@ -84,7 +84,7 @@ describe('groups of options without a name', () => {
   itNeedsReview('need review, once for each group,', RULE, CASES);
 
   it('are described in the language of the scan, with the other options', async () => {
-    const page = await scanCases(CASES.slice(0, 1), { options: { locale: 'de' } });
+    const page = await scanCases(CASES.slice(0, 1), { locale: 'de' });
     const finding = page.needs_review.find(({ rule }) => rule === RULE)!;
     expect(finding).to.deep.include({
       impact: 'moderate',
