@@ -7,7 +7,7 @@ import { axeTags } from '../../core/scan/options.ts';
 import { Report } from '../../report/schema/report.ts';
 import { Value } from 'typebox/value';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
-import { answer, file, found, html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
+import { file, found, html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
 const require = createRequire(import.meta.url);
 const AXE = readFileSync(require.resolve('axe-core/axe.js'), 'utf8');
@@ -67,18 +67,18 @@ describe('findings', () => {
   afterEach(() => site.close());
   const open = async (routes: Record<string, Route>): Promise<Site> => (site = await openSite(routes));
 
-  const frames = (other: string): Record<string, Route> => ({
+  const frames: Record<string, string> = {
     '/framed': html(
-      `<iframe id="same" title="same" src="/middle"></iframe><iframe id="cross" title="cross" src="${other}/middle"></iframe><iframe id="src" title="srcdoc" srcdoc="<!doctype html><html><title>x</title><img src='/none.png' id='in-srcdoc'></html>"></iframe>${rich}`,
+      `<iframe id="same" title="same" src="/middle"></iframe><iframe id="cross" title="cross" src="OTHER/middle"></iframe><iframe id="src" title="srcdoc" srcdoc="<!doctype html><html><title>x</title><img src='/none.png' id='in-srcdoc'></html>"></iframe>${rich}`,
     ),
     '/middle': html(
-      `<img src="/none.png" id="middle"><iframe title="leaf" src="/leaf"></iframe><iframe title="leaf across" src="${other}/leaf"></iframe>`,
+      `<img src="/none.png" id="middle"><iframe title="leaf" src="/leaf"></iframe><iframe title="leaf across" src="OTHER/leaf"></iframe>`,
     ),
     '/leaf': html('<input id="leaf">'),
-  });
+  };
 
   it('equal those of axe-core: violations, needs review and passed rules', async () => {
-    await open({ '/rich': html(rich), '/shadow': html(shadow), '/from-shadow': html(''), '/leaf': html('<input id="leaf">') });
+    await open({ '/rich': html(rich), '/shadow': html(shadow), '/leaf': html('<input id="leaf">') });
     for (const path of ['/rich', '/shadow']) {
       const { pages } = await scan(site.origin + path, { maxPages: 1 });
       const plain = await plainAxe(browser, site.origin + path);
@@ -90,27 +90,26 @@ describe('findings', () => {
       const passed = plain.passes.filter(({ id }) => !failed.has(id));
       const sum = (key: 'passed' | 'failed'): number => Object.values(page.rules).reduce((all, tally) => all + tally[key], 0);
       expect([sum('passed'), sum('failed')], path).to.deep.equal([passed.length, failed.size]);
+      if (path === '/rich') continue;
+      const where = page.violations.flatMap(({ nodes }) => nodes.map((node) => [node.frame_path, node.shadow_path, node.selector]));
+      expect(where).to.deep.include([[], ['#host', '#inner'], '#deep']);
+      expect(where).to.deep.include([['#host >>> #inner >>> iframe'], [], '#leaf']);
     }
   });
 
   it('include frames of the same and of other sites, and their shadow roots', async () => {
-    await open({});
-    const other = site.origin.replace('127.0.0.1', 'localhost');
-    await site.close();
-    const routes = frames('OTHER');
     await open(
       Object.fromEntries(
-        Object.entries(routes).map(([path, body]) => [
+        Object.entries(frames).map(([path, body]) => [
           path,
           (request, response) => {
             const host = request.headers.host ?? '';
             const across = host.startsWith('127') ? host.replace('127.0.0.1', 'localhost') : host.replace('localhost', '127.0.0.1');
-            response.writeHead(200, { 'content-type': 'text/html' }).end((body as string).replaceAll('OTHER', `http://${across}`));
+            response.writeHead(200, { 'content-type': 'text/html' }).end(body.replaceAll('OTHER', `http://${across}`));
           },
         ]),
       ),
     );
-    expect(other).to.include('localhost');
     const { pages } = await scan(`${site.origin}/framed`, { maxPages: 1 });
     const plain = await plainAxe(browser, `${site.origin}/framed`);
     expect(found(pages[0])).to.deep.equal(lines(plain.violations));
@@ -132,24 +131,10 @@ describe('findings', () => {
     expect(pages[0]?.duration_ms).to.be.lessThan(55_000);
   });
 
-  it('contain the paths through frames and shadow roots', async () => {
-    await open({
-      '/shadow': html(shadow),
-      '/leaf': html('<input id="leaf">'),
-      '/from-shadow': html('', { title: 'linked from a shadow root' }),
-    });
-    const { pages } = await scan(`${site.origin}/shadow`);
-    expect(pages.map(({ url }) => new URL(url).pathname)).to.deep.equal(['/shadow', '/from-shadow']);
-    const nodes = testedOf(pages)[0]?.violations.flatMap((violation) => violation.nodes) ?? [];
-    const where = nodes.map(({ frame_path, shadow_path, selector }) => ({ frame_path, shadow_path, selector }));
-    expect(where).to.deep.include({ frame_path: [], shadow_path: ['#host', '#inner'], selector: '#deep' });
-    expect(where).to.deep.include({ frame_path: ['#host >>> #inner >>> iframe'], shadow_path: [], selector: '#leaf' });
-  });
-
   it('are in the language of the scan, and match the schema of the export', async () => {
     await open({ '/': html(rich) });
     const helps: string[] = [];
-    for (const locale of ['en', 'de', 'fr', 'nl', 'pl'] as const) {
+    for (const locale of ['en', 'de'] as const) {
       const { pages } = await scan(`${site.origin}/`, { maxPages: 1, locale });
       const rule = testedOf(pages)[0]?.violations.find((violation) => violation.rule === 'image-alt');
       helps.push(rule?.help ?? '');
@@ -157,32 +142,7 @@ describe('findings', () => {
       expect(rule?.wcag).to.deep.equal(['1.1.1']);
       expect([...Value.Errors(Report.properties.pages, pages)]).to.deep.equal([]);
     }
-    // The Dutch translation of axe-core has one rule only. Missing translations are English.
-    const [en, de, fr, , pl] = helps;
-    expect(new Set([en, de, fr, pl]).size).to.equal(4);
-  });
-
-  it('follow the requested level and version, and never include best practices', async () => {
-    const size =
-      '<style>a { display: inline-block; width: 10px; height: 10px; overflow: hidden }</style><a href="/a">x</a><a href="/b">y</a>';
-    await open({
-      '/': answer(
-        200,
-        {},
-        `<!doctype html><html lang="en"><head><title>t</title></head><body>${size}<p style="color: #666">Grey enough for AA</p><h3>skips a level</h3></body></html>`,
-      ),
-    });
-    const rules = async (wcagLevel: 'A' | 'AA' | 'AAA', wcagVersion: '2.1' | '2.2'): Promise<string[]> => {
-      const { pages } = await scan(`${site.origin}/`, { maxPages: 1, wcagLevel, wcagVersion });
-      return (
-        testedOf(pages)[0]
-          ?.violations.map(({ rule }) => rule)
-          .sort() ?? []
-      );
-    };
-    expect(await rules('A', '2.1')).to.deep.equal([]);
-    expect(await rules('AA', '2.2')).to.deep.equal(['target-size']);
-    expect(await rules('AAA', '2.1')).to.deep.equal(['color-contrast-enhanced']);
+    expect(helps[0]).to.not.equal(helps[1]);
   });
 
   it('include autoplaying sound without playing it', async () => {

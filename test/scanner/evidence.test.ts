@@ -30,11 +30,12 @@ describe('evidence of findings', () => {
   const button = (path: string): string =>
     `<button class="${utility}" type="button"><svg aria-hidden="true"><path d="${path}"></path></svg></button>`;
 
-  it('is the whole HTML, also if it is long', async () => {
-    const all = ['M1 1h2', 'M2 2h4', 'M3 3h6'].map(button);
+  it('is the whole HTML, also if it is long, so that buttons that differ at their end have root causes of their own', async () => {
+    const all = ['M1 1h2', 'M2 2h4', 'M3 3h6', 'M1 1h2'].map(button);
     const page = await test(all.join(''));
     expect(all[0]!.length).to.be.within(800, NODE_HTML_MAX);
     expect(htmlOf(page, 'button-name')).to.deep.equal(all);
+    expect(causesOf(page, 'button-name').map(({ elements }) => elements)).to.deep.equal([2, 1, 1]);
   });
 
   it('knows of each rule of the target what it found, in frames too', async () => {
@@ -72,11 +73,6 @@ describe('evidence of findings', () => {
     expect(advised).to.deep.include(rest);
   });
 
-  it('separates three buttons that differ only at their end', async () => {
-    const page = await test(['M1 1h2', 'M2 2h4', 'M3 3h6', 'M1 1h2'].map(button).join(''));
-    expect(causesOf(page, 'button-name').map(({ elements }) => elements)).to.deep.equal([2, 1, 1]);
-  });
-
   it('equals outerHTML for all kinds of nodes', async () => {
     const inside = `text &amp; &lt;b&gt; &nbsp; <br><img src="/x.png" alt=""><svg viewBox="0 0 1 1"><use xlink:href="#a"></use><foreignObject><p>x</p></foreignObject></svg><style>a > b { color: red }</style>`;
     const whole = `<a class="x" title="" data-long-attribute="a &quot;quoted&quot; value &amp; more than twenty characters" href="/a">${inside.replaceAll('text &amp; &lt;b&gt; &nbsp; ', '')}</a>`;
@@ -85,10 +81,13 @@ describe('evidence of findings', () => {
     expect(htmlOf(page, 'color-contrast')).to.deep.equal([`<p style="color:#ddd;background:#fff">${inside}</p>`]);
   });
 
-  it('shortens huge attributes and texts, and keeps them different', async () => {
+  it('shortens huge attributes and texts, also inside a control, keeps them different, and leaves out what is larger', async () => {
     const long = (end: string): string =>
       `<img src="data:image/svg+xml,${'a'.repeat(100_000)}${end}"><button style="--x: ${'b'.repeat(3000)}${end}"></button>`;
-    const page = await test(long('1') + long('2'));
+    const option = (at: number): string => `<option value="${'v'.repeat(200)}${at}">${'An option with a long text. '.repeat(10)}</option>`;
+    const select = (name: string, count: number): string =>
+      `<select class="${name}">${Array.from({ length: count }, (_, at) => option(at)).join('')}</select>`;
+    const page = await test(long('1') + long('2') + select('few', 5) + select('many', 300));
     for (const rule of ['image-alt', 'button-name']) {
       const [one, other] = htmlOf(page, rule);
       expect(one, rule)
@@ -96,13 +95,6 @@ describe('evidence of findings', () => {
         .and.not.equal(other);
       expect(one!.length).to.be.within(500, 600);
     }
-  });
-
-  it('shortens what is inside a large control, and leaves out the content of a larger element', async () => {
-    const option = (at: number): string => `<option value="${'v'.repeat(200)}${at}">${'An option with a long text. '.repeat(10)}</option>`;
-    const page = await test(
-      `<select class="few">${option(1)}${option(2)}${option(3)}${option(4)}${option(5)}</select><select class="many">${Array.from({ length: 300 }, (_, at) => option(at)).join('')}</select>`,
-    );
     const [few, many] = htmlOf(page, 'select-name');
     expect(few).to.match(/^<select class="few"><option value="v{80}…#[0-9a-f]{8}">An option with .*<\/option><\/select>$/);
     expect(few!.match(/<option/g)).to.have.length(5);
@@ -113,17 +105,6 @@ describe('evidence of findings', () => {
     site = await openSite({ '/': '<!doctype html><html class="no-js"><head><title>t</title></head><body><p>Text</p></body></html>' });
     const [page] = testedOf((await scan(`${site.origin}/`, { maxPages: 1 })).pages);
     expect(htmlOf(page!, 'html-has-lang')).to.deep.equal(['<html class="no-js">…</html>']);
-  });
-
-  it('limits an element with thousands of attributes', async () => {
-    const page = await test(
-      script(
-        `const b = document.createElement('button'); for (let at = 0; at < 5000; at++) b.setAttribute('data-' + at, 'value ' + at); document.querySelector('main').append(b);`,
-      ),
-    );
-    const [whole] = htmlOf(page, 'button-name');
-    expect(whole!.length).to.be.within(1900, NODE_HTML_MAX);
-    expect(whole).to.match(/^<button data-0="value 0" .* …>…<\/button>$/);
   });
 
   it('is the same in shadow roots and frames, also of other sites', async () => {
@@ -263,15 +244,6 @@ describe('evidence of findings', () => {
     expect(htmlOf(page, 'valid-lang')).to.deep.equal([form]);
   });
 
-  it('does not read thousands of empty nodes', async () => {
-    const page = await test(
-      script(
-        `const b = document.querySelector('main').appendChild(document.createElement('button')); for (let at = 0; at < 5000; at++) b.append(document.createComment(''), '')`,
-      ),
-    );
-    expect(htmlOf(page, 'button-name')).to.deep.equal(['<button>…</button>']);
-  });
-
   it('does not escape a huge text for each element that contains it', async () => {
     const nested = `for (let at = 0, outer = document.body; at < 150; at++) {
       const element = document.createElement('div');
@@ -284,15 +256,26 @@ describe('evidence of findings', () => {
     expect(nodesOf(page, 'role-img-alt')).to.have.length(150);
   });
 
-  it('survives deep nesting', async () => {
+  it('is limited for thousands of attributes and of empty nodes, and for deep nesting', async () => {
     const page = await test(
-      script(
-        `let at = document.querySelector('main'); for (let depth = 0; depth < 400; depth++) at = at.appendChild(document.createElement('div')); at.innerHTML = '<button></button>'; const b = document.createElement('button'); document.querySelector('main').append(b); at = b; for (let depth = 0; depth < 400; depth++) at = at.appendChild(document.createElement('i'))`,
-      ),
+      script(`
+        const main = document.querySelector('main');
+        const add = (parent, name) => parent.appendChild(document.createElement(name));
+        const nest = (at, name) => { for (let depth = 0; depth < 400; depth++) at = add(at, name); return at; };
+        const attributes = add(main, 'button');
+        for (let at = 0; at < 5000; at++) attributes.setAttribute('data-' + at, 'value ' + at);
+        const comments = add(main, 'button');
+        for (let at = 0; at < 5000; at++) comments.append(document.createComment(''), '');
+        nest(main, 'div').innerHTML = '<button></button>';
+        nest(add(main, 'button'), 'i');`),
     );
-    expect(nodesOf(page, 'button-name').map(({ html, landmark }) => ({ html, landmark }))).to.deep.equal([
-      { html: '<button></button>', landmark: 'main' },
-      { html: '<button>…</button>', landmark: 'main' },
+    const [whole, ...others] = nodesOf(page, 'button-name');
+    expect(whole!.html.length).to.be.within(1900, NODE_HTML_MAX);
+    expect(whole!.html).to.match(/^<button data-0="value 0" .* …>…<\/button>$/);
+    expect(others.map(({ html, landmark }) => `${landmark} ${html}`)).to.deep.equal([
+      'main <button>…</button>',
+      'main <button></button>',
+      'main <button>…</button>',
     ]);
   });
 });

@@ -7,7 +7,7 @@ import { countViolations } from '../../report/results/score.ts';
 import { nightly } from '../support/nightly.ts';
 import { html, openSite, scan, testedOf, type Site } from './site.ts';
 
-const FAULTS = nightly(3000, 20_000);
+const FAULTS = nightly(1000, 20_000);
 
 describe('a page with thousands of findings', () => {
   let site: Site;

@@ -52,11 +52,6 @@ describe('make parity', () => {
     expect(code).to.equal(1);
   });
 
-  it('succeeds if all findings are equal', async () => {
-    const { code, stdout } = await parity(`${site.origin}/equal\n`);
-    expect([code, stdout.trim().split('\n').at(-1)]).to.deep.equal([0, '1 of 1 pages have equal findings']);
-  });
-
   it('names lines that are not addresses', async () => {
     const { code, stderr } = await parity('example.org\n');
     expect([code, stderr]).to.deep.equal([2, `${join(dir, 'urls')}: not an address: example.org\n`]);
