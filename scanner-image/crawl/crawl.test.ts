@@ -1,40 +1,11 @@
 import { setImmediate as settled } from 'node:timers/promises';
 import { expect } from 'chai';
+import { loadedVisit } from '../../test/support/loaded-visit.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
-import { toPageFindings } from '../page/axe/results.ts';
 import type { Visit } from '../page/visit/visit.ts';
 import { crawl, SPARE_WORKERS, type Crawl } from './crawl.ts';
 
 const ORIGIN = 'https://a.test';
-
-/** A visit of a page with links. Its content differs from that of every other page. */
-const loaded = (path: string, links: string[]): Visit => ({
-  loaded: true,
-  finalUrl: new URL(path, ORIGIN),
-  status: 200,
-  facts: {
-    title: path,
-    language: 'en',
-    contentType: 'text/html',
-    size: { width: 1280, height: 720 },
-    parserError: null,
-    canonical: null,
-    signInForm: null,
-    markup: '',
-    content: { whole: path, main: path },
-    visible: { rendered: true, own: true, blocked: null },
-    failedParts: [],
-    foreignSheets: [],
-    links: links.map((link) => ORIGIN + link),
-    linksBeyond: 0,
-  },
-  findings: toPageFindings({ violations: [], incomplete: [], passes: [], inapplicable: [], failed: [] }),
-  framesUntested: [],
-  caveats: [],
-  pictures: [],
-  durationMs: 1,
-  broken: false,
-});
 
 /** A visit that is in progress. */
 interface Open {
@@ -73,7 +44,8 @@ async function start(count: number, workers: number) {
           waits: (waits) => onWaiting?.(waits),
           end() {
             open.delete(pathname);
-            resolve(loaded(pathname, pathname === '/' ? names : []));
+            const links = pathname === '/' ? names.map((name) => ORIGIN + name) : [];
+            resolve(loadedVisit(new URL(pathname, ORIGIN), { links }));
           },
         });
         return promise;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { PageCaveatKind, ReportPage } from '../../report/schema/page.ts';
-import { toPageFindings } from '../page/axe/results.ts';
+import { loadedVisit } from '../../test/support/loaded-visit.ts';
 import type { Visit } from '../page/visit/visit.ts';
 import { addressOf } from './address.ts';
 import { createFrontier } from './frontier.ts';
@@ -14,33 +14,12 @@ interface Shown {
   caveats?: PageCaveatKind[];
 }
 
-const visitOf = (path: string, { content = path, own = true, caveats = [] }: Shown): Visit => ({
-  loaded: true,
-  finalUrl: new URL(path, SITE),
-  status: 200,
-  facts: {
-    title: path,
-    language: 'en',
-    contentType: 'text/html',
-    size: { width: 1280, height: 720 },
-    parserError: null,
-    canonical: null,
-    signInForm: null,
-    markup: '',
-    content: { whole: content, main: content },
-    visible: { rendered: true, own, blocked: null },
-    failedParts: [],
-    foreignSheets: [],
-    links: [],
-    linksBeyond: 0,
-  },
-  findings: toPageFindings({ violations: [], incomplete: [], passes: [], inapplicable: [], failed: [] }),
-  framesUntested: [],
-  caveats: caveats.map((kind) => ({ kind, message: '' })),
-  pictures: [],
-  durationMs: 1,
-  broken: false,
-});
+const visitOf = (path: string, { content = path, own = true, caveats = [] }: Shown): Visit =>
+  loadedVisit(
+    new URL(path, SITE),
+    { content: { whole: content, main: content }, visible: { rendered: true, own, blocked: null } },
+    { caveats: caveats.map((kind) => ({ kind, message: '' })) },
+  );
 
 /** Processes visits of addresses, and returns the outcomes of the pages. */
 function take(visits: Record<string, Shown>): string[] {

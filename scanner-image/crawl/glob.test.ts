@@ -19,31 +19,11 @@ function reference(glob: string): RegExp {
 const matches = (glob: string, text: string): boolean => matchesGlob(compileGlob(glob), text);
 
 describe('glob matcher', () => {
-  const cases: [glob: string, text: string, expected: boolean][] = [
-    ['', '', true],
-    ['', 'a', false],
-    ['*', '', true],
-    ['*', 'a/b', false],
-    ['**', '', true],
-    ['**', 'a/b', true],
-    ['**/a', 'a', true],
-    ['**/a', 'x/y/a', true],
-    ['**/a', 'xa', false],
-    ['a**/b', 'ab', true],
-    ['a**/b', 'axx/b', true],
-    ['a**/b', 'axxb', false],
-    ['***', 'a/b', true],
-    ['a?', 'a?', true],
-    ['a?', 'ab', false],
-    ['*é*', 'aéb', true],
-    ['*a*a*a*a*b', '/', false],
-  ];
-  for (const [glob, text, expected] of cases)
-    it(`"${glob}" ${expected ? 'matches' : 'does not match'} "${text}"`, () => expect(matches(glob, text)).to.equal(expected));
-
   it('agrees with the regular expression that defines a glob', () => {
-    const glob = fc.array(fc.constantFrom('a', 'b', '/', '*', '**', '**/', '.', '?'), { maxLength: 6 }).map((parts) => parts.join(''));
-    const text = fc.array(fc.constantFrom('a', 'b', '/', '.', '?'), { maxLength: 8 }).map((parts) => parts.join(''));
+    const glob = fc
+      .array(fc.constantFrom('a', 'é', '/', '*', '**', '**/', '.', '+', '(', '?'), { maxLength: 6 })
+      .map((parts) => parts.join(''));
+    const text = fc.array(fc.constantFrom('a', 'é', '/', '.', '+', '(', '?'), { maxLength: 8 }).map((parts) => parts.join(''));
     fc.assert(
       fc.property(glob, text, (pattern, path) => {
         expect(matches(pattern, path)).to.equal(reference(pattern).test(path));

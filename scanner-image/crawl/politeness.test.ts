@@ -61,12 +61,6 @@ describe('visits', () => {
   }
   const times = (): number[] => asked.map(({ at }) => at);
 
-  it('wait for the crawl delay', async () => {
-    const visit = visitor([LOADED], { delayMs: 400 });
-    for (const path of ['/a', '/b', '/c']) await visit(0, false, request(path));
-    expect(times()).to.deep.equal([1000, 1400, 1800]);
-  });
-
   it('are repeated after Retry-After, with the whole budget of a page', async () => {
     const visit = visitor([failed(429, { retryAfterMs: 7000 }), failed(503, { retryAfterMs: 2000 }), LOADED]);
     expect(await visit(0, false, request('/a'))).to.deep.equal({ ...LOADED, durationMs: 30 });
