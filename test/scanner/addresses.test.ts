@@ -31,45 +31,6 @@ describe('addresses of a scan', () => {
       expect(pages.slice(1).map(found)).to.deep.equal([['image-alt #home'], ['image-alt #settings'], ['image-alt #news']]);
       expect(site.hits('/')).to.equal(4);
     });
-
-    it('test the route of the start address', async () => {
-      await open({ '/': application });
-      const { pages } = await scan(`${site.origin}/#/settings`, { maxPages: 1 });
-      expect(paths(pages)).to.deep.equal(['/#/settings']);
-      expect(found(pages[0])).to.deep.equal(['image-alt #settings']);
-    });
-
-    it('do not make pages of other fragments, also after a redirect', async () => {
-      await open({
-        '/': html(anchors('/a#one', '/a#two', '/moved')),
-        '/a': html('a'),
-        '/moved': (_request, response) => response.writeHead(302, { location: '/b#part' }).end(),
-        '/b': html('b'),
-      });
-      const { pages } = await scan(`${site.origin}/#top`);
-      expect(paths(pages)).to.deep.equal(['/', '/a', '/moved']);
-      expect(pages[2]!.final_url).to.equal(`${site.origin}/b`);
-    });
-  });
-
-  it('include pages whose names end like a file', async () => {
-    await open({
-      '/': html(anchors('/wiki/Node.js', '/tags/vue.js', '/README.md', '/wiki/File:Plan.png', '/plan.png', '/style.css', '/all.zip')),
-      '/wiki/Node.js': html('Node'),
-      '/tags/vue.js': html('Vue'),
-      '/README.md': html('Read me'),
-      '/wiki/File:Plan.png': html('A plan'),
-      '/plan.png': file('image/png', ''),
-    });
-    const { pages } = await scan(`${site.origin}/`);
-    expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.have.members([
-      '/',
-      '/wiki/Node.js',
-      '/tags/vue.js',
-      '/README.md',
-      '/wiki/File:Plan.png',
-    ]);
-    for (const path of ['/plan.png', '/style.css', '/all.zip']) expect(site.hits(path), path).to.equal(0);
   });
 
   it('list a file that is no page as excluded, and do not count it as attempted', async () => {
@@ -88,62 +49,8 @@ describe('addresses of a scan', () => {
     expect(countPages(pages)).to.deep.equal({ scanned: 1, failed: 0, total: 1 });
   });
 
-  it('never list the same page twice because of session IDs in its links', async () => {
-    let sessions = 0;
-    // A server without cookies: every visit gets a session of its own, in all links.
-    const page =
-      (name: string): Route =>
-      (_request, response) => {
-        const session = (sessions += 1);
-        const links = [
-          `/a;jsessionid=${session}.node1`,
-          `/b?PHPSESSID=${session}`,
-          `/(S(${session}))/c`,
-          `/d?visit=${session}`,
-          `/?sid=${'a1'.repeat(8)}${session}`,
-        ];
-        response
-          .writeHead(200, { 'content-type': 'text/html' })
-          .end(html(`${name} ${anchors(...links).replaceAll(/to [^<]*/g, 'a link')}`, { title: name }));
-      };
-    const routes = { '/': page('start'), '/a': page('a'), '/b': page('b'), '/c': page('c'), '/d': page('d') };
-    await open({ ...routes });
-    const { pages } = await scan(`${site.origin}/`, { maxPages: 10 });
-    expect(testedOf(pages).map(({ title }) => title)).to.deep.equal(['start', 'a', 'b', 'c', 'd']);
-    expect(paths(testedOf(pages)).slice(0, 4)).to.deep.equal(['/', '/a', '/b', '/c']);
-    // The scan cannot know that `visit` is a session ID, but the pages are the same.
-    for (const other of pages.slice(5)) expect(other).to.include({ reason: 'same_as', same_as: pages[4]!.url });
-    expect(pages.length).to.be.greaterThan(5);
-  });
-
   describe('that name a canonical address', () => {
     const fault = '<img src="data:,">';
-    const shell = (body: string): Route =>
-      file('text/html', html(body, { head: '<link rel="canonical" href="/">', title: 'The application' }));
-
-    it('are pages of their own if their content differs, also with equal titles', async () => {
-      await open({ '/': shell(anchors('/one', '/two')), '/one': shell(`One ${fault}`), '/two': shell(`Two ${fault}${fault}`) });
-      const { pages } = await scan(`${site.origin}/`);
-      expect(pages.map((page) => found(page).length)).to.deep.equal([0, 1, 2]);
-    });
-
-    it('are the same as a page with equal main content, and say so', async () => {
-      const view = (nav: string): Route =>
-        file(
-          'text/html',
-          `<!doctype html><html lang="en"><head><title>List</title><link rel="canonical" href="/list"></head><body><nav>${nav}</nav><main><h1>List</h1></main></body></html>`,
-        );
-      await open({
-        '/': html(anchors('/list?from=nav', '/list')),
-        '/list?from=nav': view('<a href="/">here</a>'),
-        '/list': view('<a href="/">there</a>'),
-      });
-      const { pages } = await scan(`${site.origin}/`);
-      expect(paths(testedOf(pages))).to.deep.equal(['/', '/list?from=nav']);
-      const { same_as, message } = untested(pages.slice(2), '/list');
-      expect(same_as).to.equal(`${site.origin}/list?from=nav`);
-      expect(message).to.include('main content').and.to.include(`canonical address ${site.origin}/list.`);
-    });
 
     it('are pages of their own if they have other findings', async () => {
       const view = (nav: string): Route =>
@@ -195,22 +102,14 @@ describe('addresses of a scan', () => {
     expect(pages.map((page) => (page.tested ? 'tested' : page.reason))).to.deep.equal(['tested', 'http_error', 'tested']);
   });
 
-  it('follow the base of their document', async () => {
-    await open({
-      '/': html(anchors('x', './y'), { head: '<base href="/deep/down/">' }),
-      '/deep/down/x': html('x'),
-      '/deep/down/y': html('y'),
-    });
-    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/deep/down/x', '/deep/down/y']);
-  });
-
   it('are listed up to 100 if the rules of the scan leave them out, and counted beyond', async () => {
-    await open({ '/': html(anchors('/a', ...Array.from({ length: 130 }, (_, at) => `/out/${at}`))), '/a': html('a') });
+    await open({ '/': html(anchors('/a', '/x/x/x/', ...Array.from({ length: 130 }, (_, at) => `/out/${at}`))), '/a': html('a') });
     const crawl = { include: [], exclude: ['/out/**'], sitemap: false, respectRobots: true, waitFor: '', settleMs: 0 };
     const { pages, addressesLeft } = await scan(`${site.origin}/`, { crawl });
     expect(testedOf(pages)).to.have.length(2);
     expect(pages.filter((page) => !page.tested && page.reason === 'excluded')).to.have.length(100);
-    expect(addressesLeft).to.equal(30);
+    expect(addressesLeft).to.equal(31);
+    expect(untested(pages, '/x/x/x/').message).to.include('without end');
   });
 
   it(`are read from a page with ${LINKS} links, and counted if they are not tested`, async () => {
@@ -238,38 +137,5 @@ describe('addresses of a scan', () => {
     const { pages, addressesLeft } = await scan(`${site.origin}/`);
     expect(paths(pages)).to.deep.equal(['/', '/a']);
     expect(addressesLeft).to.equal(2);
-  });
-
-  it('show all templates of a site that leads on without end', async () => {
-    // A calendar whose months link to the next one, and relative links that make every path longer.
-    const routes: Record<string, Route> = {
-      '/': html(anchors('/calendar/2026-1', '/deeper/x/', '/about', '/products/1', '/products/2')),
-      '/about': html('about'),
-      '/products/1': html('one'),
-      '/products/2': html('two'),
-    };
-    for (let at = 1; at < 40; at++) routes[`/calendar/2026-${at}`] = html(anchors(`/calendar/2026-${at + 1}`));
-    for (let depth = 1, path = '/deeper/x/'; depth < 8; depth++, path += 'deeper/x/') routes[path] = html(anchors('deeper/x/'));
-    await open(routes);
-    const { pages } = await scan(`${site.origin}/`, { maxPages: 12 });
-    expect(paths(testedOf(pages))).to.include.members(['/', '/about', '/products/1', '/products/2']);
-    expect(paths(testedOf(pages)).filter((path) => path.startsWith('/deeper'))).to.deep.equal(['/deeper/x/', '/deeper/x/deeper/x/']);
-    expect(untested(pages, '/deeper/x/deeper/x/deeper/x/')).to.include({ reason: 'excluded' });
-    expect(untested(pages, '/deeper/x/deeper/x/deeper/x/').message).to.include('without end');
-  });
-
-  it('come from all templates if there are more than the scan may test, with any number of workers', async () => {
-    const routes: Record<string, Route> = {};
-    const add = (path: string, ...links: string[]): Route => (routes[path] = html(anchors(...links)));
-    const news = Array.from({ length: 30 }, (_, at) => `/news/${at}`);
-    add('/', ...news, '/shop', '/imprint');
-    add('/shop', '/shop/items/1', '/shop/items/2', '/shop/cart/now');
-    for (const path of [...news, '/imprint', '/shop/items/1', '/shop/items/2', '/shop/cart/now']) add(path, '/');
-    await open(routes);
-    const [one, four] = [await scan(`${site.origin}/`, { maxPages: 18 }), await scan(`${site.origin}/`, { maxPages: 18 }, { workers: 4 })];
-    expect(paths(four.pages)).to.deep.equal(paths(one.pages));
-    expect(four.addressesLeft).to.equal(one.addressesLeft);
-    expect(paths(one.pages)).to.include.members(['/shop', '/imprint', '/shop/items/1', '/shop/cart/now']);
-    expect(one.pages.length + one.addressesLeft).to.equal(36);
   });
 });

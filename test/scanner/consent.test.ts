@@ -43,12 +43,6 @@ describe('a scan that answers a dialog for consent', () => {
         expect(start!.rules.critical.failed).to.equal(1);
       });
 
-  it('leaves it open with keep, and says nothing', async () => {
-    const { pages, consent } = await answering(opened(await openConsentSite('onetrust')), 'keep');
-    expect(consent).to.equal(undefined);
-    expect(picturesOf(pages)).to.deep.equal(OPEN);
-  });
-
   it('says that none was recognised, and tests the pages as a first visit', async () => {
     const cookies: string[] = [];
     const site = opened(

@@ -1,7 +1,7 @@
 /** Documents that scanners stumble over: each is tested, or has the right reason. */
 import { expect } from 'chai';
 import { nightly } from '../support/nightly.ts';
-import { FAULT, file, found, html, openSite, paths, scan, testedOf, untested, type Route, type Site } from './site.ts';
+import { FAULT, file, found, html, openSite, scan, testedOf, untested, type Route, type Site } from './site.ts';
 
 const pageOf = (body: string, head = ''): string =>
   `<!doctype html><html lang="en"><head><title>t</title>${head}</head><body>${body}</body></html>`;
@@ -165,32 +165,6 @@ describe('unusual documents', () => {
     expect(found(tested['/html'])).to.deep.equal(['image-alt #fault']);
     expect(tested['/frame']?.frames_untested.map(({ path, reason }) => [path, reason])).to.deep.equal([[['#frame'], 'test_failed']]);
     expect(tested['/frame']?.frames_untested[0]?.message).to.include('no well-formed XML');
-  });
-
-  it('are not web pages: SVG, PDF, pictures, feeds and data', async () => {
-    await open({
-      '/svg': file('image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"><a href="/x"><text>x</text></a></svg>'),
-      '/pdf': file('application/pdf', '%PDF-1.4\n%%EOF'),
-      '/picture': file(
-        'image/png',
-        Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64'),
-      ),
-      '/feed': file('application/rss+xml', '<rss/>'),
-      '/data': file('application/json', '{}'),
-      '/text': file('text/plain', 'text'),
-      '/sniffed': (_request, response) => response.end('%PDF-1.4\n%%EOF'),
-    });
-    const { pages } = await scan(`${site.origin}/`);
-    expect(Object.fromEntries(pages.flatMap((page) => (page.tested ? [] : [[new URL(page.url).pathname, page.reason]])))).to.deep.equal({
-      '/svg': 'not_html',
-      '/pdf': 'not_html',
-      '/picture': 'not_html',
-      '/feed': 'not_html',
-      '/data': 'not_html',
-      '/text': 'not_html',
-      '/sniffed': 'download',
-    });
-    expect(paths(testedOf(pages))).to.deep.equal(['/']);
   });
 
   it(`are tested if they have ${2 * PARAGRAPHS} elements, or the nesting of ${DEPTH}`, async () => {

@@ -22,6 +22,7 @@ describe('responses that are not the page', () => {
       'image',
       'type-lies',
       'attachment',
+      'sniffed',
       'empty',
       'login',
       'later',
@@ -48,6 +49,7 @@ describe('responses that are not the page', () => {
       '/image': file('image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"/>'),
       '/type-lies': file('application/json', '{}'),
       '/attachment': file('text/html', html('x'), { 'content-disposition': 'attachment; filename=x.html' }),
+      '/sniffed': (_request, response) => response.end('%PDF-1.4\n%%EOF'),
       '/empty': answer(204),
       '/later': (_request, response) => {
         first += 1;
@@ -78,6 +80,7 @@ describe('responses that are not the page', () => {
       '/image': 'not_html',
       '/type-lies': 'not_html',
       '/attachment': 'download',
+      '/sniffed': 'download',
       '/empty': 'not_html',
       '/never': 'timeout',
       '/dead': 'navigation_failed',
@@ -98,11 +101,8 @@ describe('responses that are not the page', () => {
 
   const ends: [path: string, reason: string, words: string][] = [
     ['/404', 'target_unreachable', '404'],
-    ['/401', 'target_unreachable', 'sign-in'],
     ['/wall', 'no_page_tested', 'Cloudflare'],
     ['/image', 'target_not_html', 'image/svg+xml'],
-    ['/attachment', 'target_not_html', 'download'],
-    ['/members', 'no_page_tested', 'sign-in'],
     ['/dead', 'target_unreachable', 'could not'],
   ];
   for (const [path, reason, words] of ends) {
