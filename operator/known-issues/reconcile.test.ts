@@ -48,13 +48,15 @@ const facts = (more: Partial<KnownIssuesFacts> = {}, holders: KnownIssueRow[] = 
 type Write =
   { do: 'declare'; declaration: Declaration; before: number | null } | { do: 'withdraw' } | { do: 'writeStatus'; patch: KnownIssuesStatus };
 
-/** Reconciles once. @returns what was written, and the delay until the next reconcile; null if it waits for an event */
-async function reconcile(input: KnownIssuesFacts): Promise<{ actions: Write[]; wakeAfterMs: number | null }> {
+/** Reconciles once. @returns what was written, the reasons of the Events, and the delay until the next reconcile; null if it waits */
+async function reconcile(input: KnownIssuesFacts): Promise<{ actions: Write[]; events: string[]; wakeAfterMs: number | null }> {
   const actions: Write[] = [];
+  const events: string[] = [];
   const write = async (action: Write): Promise<boolean> => actions.push(action) > 0;
   const writes = {
     client: { patchStatus: (_: unknown, patch: KnownIssuesStatus) => write({ do: 'writeStatus', patch }) },
     context: contextOf({
+      recorder: { event: (_object, _type, reason) => void events.push(reason) },
       stores: {
         knownIssues: {
           declare: (declaration, before) => write({ do: 'declare', declaration, before }),
@@ -66,7 +68,7 @@ async function reconcile(input: KnownIssuesFacts): Promise<{ actions: Write[]; w
     onFreed: () => undefined,
   } as unknown as KnownIssuesWrites;
   const next = await reconcileKnownIssues(input, writes, new AbortController().signal);
-  return { actions, wakeAfterMs: next === 'again' ? null : (next.requeueAfterMs ?? null) };
+  return { actions, events, wakeAfterMs: next === 'again' ? null : (next.requeueAfterMs ?? null) };
 }
 
 /** The reconcile when what the first one declares is stored. */
@@ -103,12 +105,12 @@ describe('the reconcile of known issues', () => {
   /** The conditions that are written when what can be declared is stored, as `Type=Status Reason`, and the message of Ready. */
   async function stated(input: KnownIssuesFacts) {
     const first = await reconcile(input);
-    const { actions } = first.actions[0]?.do === 'declare' ? await reconcileStored(input) : first;
+    const { actions, events } = first.actions[0]?.do === 'declare' ? await reconcileStored(input) : first;
     const [write] = actions;
     if (write?.do !== 'writeStatus') throw new Error('it states nothing');
     const { conditions = [], ...amounts } = write.patch;
     const message = (type: string) => conditions.find((one) => one.type === type)?.message;
-    return { shown: conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`), message, amounts };
+    return { shown: conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`), message, amounts, events };
   }
   const other = (days: number, name: string): DeclaredKnownIssue => ({ ...issue(days, name), fingerprint: 'f'.repeat(16) });
   const full = { stored: null, occupied: { holders: new Map(), free: 1 }, matches: null };
@@ -137,22 +139,28 @@ describe('the reconcile of known issues', () => {
   ];
   for (const [what, input, ready, message] of UNAPPLIED)
     it(`states why a known issue is not in effect that ${what}`, async () => {
-      const { shown, message: of } = await stated(input);
+      const { shown, message: of, events } = await stated(input);
       expect(shown).to.include(`Ready=${ready}`);
       expect(of('Ready')).to.match(message);
-      // None that is not in effect ends.
-      if (ready.includes('TooManyIssues') || what === 'ends too late') return;
-      expect(shown).to.not.include('Ending=True EndingSoon');
+      if (ready.startsWith('False') && !ready.includes('NoOrganisation')) expect(events).to.include(ready.split(' ')[1]);
+      else expect(events).to.deep.equal([]);
     });
+
+  it('states that none ends if none is in effect', async () => {
+    const { shown } = await stated(facts({ resource: resource([issue(1)]), owner: { state: 'none' } }));
+    expect(shown).to.include('Ending=False NoneEnds');
+  });
 
   it('names those that end soon or have ended, the soonest first', async () => {
     const soon = facts({ resource: resource([issue(20, 'late'), other(3, 'soon')]) });
-    const { shown, amounts } = await stated(soon);
+    const { shown, amounts, events } = await stated(soon);
+    expect(events).to.deep.equal(['EndingSoon']);
     expect(shown).to.include('Ending=True EndingSoon');
     expect(amounts).to.deep.include({ live: 2, ending: 2, expired: 0, endingNames: ['soon', 'late'] });
     const ended = await stated(facts({ resource: resource([issue(-1, 'over'), other(90, 'later')]) }));
     expect(ended.shown).to.include('Ending=True Expired').and.include('Ready=True Mirrored');
     expect(ended.message('Ending')).to.match(/^Ended, so that violations count again: over\./);
+    expect(ended.events).to.deep.equal(['Expired']);
     expect(ended.amounts).to.include({ live: 1, ending: 0, expired: 1 });
   });
 

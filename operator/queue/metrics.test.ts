@@ -32,13 +32,6 @@ describe('the gauges of queues', () => {
     expect(await samples('scans_without_queue')).to.deep.equal({ '': 0 });
   });
 
-  it('disappear with their queue', async () => {
-    metrics.queue('nightly', 'exists', load());
-    expect(await samples('scans_queued')).to.deep.equal({ default: 0, nightly: 2 });
-    metrics.queueGone('nightly');
-    expect(await samples('scans_queued')).to.deep.equal({ default: 0 });
-  });
-
   it('add up the queues beyond the maximum', async () => {
     for (let index = 1; index < QUEUE_SERIES_MAX + 3; index += 1)
       metrics.queue(`q${index}`, 'exists', load({ oldestWaitSeconds: index, paused: index === QUEUE_SERIES_MAX }));

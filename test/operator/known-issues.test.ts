@@ -5,7 +5,6 @@ import { API_VERSION, type Condition } from '../../core/protocol/custom-resource
 import type { DeclaredKnownIssue, KnownIssuesResource } from '../../core/protocol/known-issues-resources.ts';
 import { KNOWN_ISSUES } from '../../operator/known-issues/controller.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
-import { EVENTS } from '../../operator/runtime/events.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { rootCauseFingerprint } from '../../report/causes/root-causes.ts';
@@ -15,7 +14,6 @@ import { ORGANISATION, TARGET, until, useContext } from './context.ts';
 import { getIfThere } from './simulated-scan.ts';
 
 const MERGE = 'application/merge-patch+json';
-const OTHER = 'globex';
 /** Often enough that tests need not wait. */
 const SOON = { knownIssuesEveryMs: 200 };
 const DAY_MS = 86_400_000;
@@ -31,10 +29,7 @@ const issue = (fields: Partial<DeclaredKnownIssue> = {}): DeclaredKnownIssue => 
 
 describe('operator: known issues', () => {
   const context = useContext();
-  before(async () => {
-    await context.grant(1_000);
-    await context.stores.organisations.add({ id: OTHER, displayName: 'Globex', plan: 'test', namespaces: [] });
-  });
+  before(() => context.grant(1_000));
   afterEach(async () => {
     context.start(SOON);
     const { items } = await context.connection.request<{ items: KnownIssuesResource[] }>('GET', pathOf(context.team));
@@ -49,16 +44,15 @@ describe('operator: known issues', () => {
 
   async function apply(
     issues: DeclaredKnownIssue[],
-    { site = newSite(), namespace = context.team, name = `accepted-${randomUUID().slice(0, 8)}`, operatorClass = 'curbcut' } = {},
+    { site = newSite(), namespace = context.team, name = `accepted-${randomUUID().slice(0, 8)}` } = {},
   ) {
-    const spec = { class: operatorClass, site, issues };
+    const spec = { site, issues };
     const body = { apiVersion: API_VERSION, kind: 'KnownIssues', metadata: { name, namespace }, spec };
-    const { metadata } = await context.connection.request<KnownIssuesResource>('POST', pathOf(namespace), { body });
+    await context.connection.request<KnownIssuesResource>('POST', pathOf(namespace), { body });
     const read = () => getIfThere<KnownIssuesResource>(context.connection, KNOWN_ISSUES, namespace, name);
     return {
       name,
       site,
-      uid: metadata.uid!,
       read,
       patch: (spec: object) =>
         context.connection.request<KnownIssuesResource>('PATCH', pathOf(namespace, name), { contentType: MERGE, body: { spec } }),
@@ -76,16 +70,10 @@ describe('operator: known issues', () => {
           throw new Error(`${error.message}; the status is ${JSON.stringify(last?.status)}`);
         });
       },
-      async events(): Promise<string[]> {
-        const query = { fieldSelector: `involvedObject.uid=${metadata.uid}` };
-        const path = context.connection.path(EVENTS, namespace);
-        const { items } = await context.connection.request<{ items: { reason: string }[] }>('GET', path, { query });
-        return items.map(({ reason }) => reason);
-      },
     };
   }
-  const stored = (site: string, organisation = ORGANISATION): Promise<KnownIssueRow[]> =>
-    context.stores.knownIssues.list(organisation, { site, limit: 1000 });
+  const stored = (site: string): Promise<KnownIssueRow[]> => context.stores.knownIssues.list(ORGANISATION, { site, limit: 1000 });
+
   it('are in effect for the organisation of the namespace, changed with the manifest and gone with it, each in the audit log', async () => {
     context.start(SOON);
     const [kept, dropped] = [issue(), issue({ fingerprint: undefined, rule: 'image-alt', selector: '#logo' })];

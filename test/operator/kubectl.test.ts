@@ -27,10 +27,6 @@ describe('operator: a scan in kubectl', function () {
     return scan.settles();
   }
   const patch = (scan: Scan, spec: object) => kubectl(['patch', 'a11y', scan.name, '--type=merge', '-p', JSON.stringify({ spec })]);
-  /** Waits until the operator has seen the last change of the spec. */
-  const observed = (scan: Scan) =>
-    scan.reaches('of the current generation', ({ metadata, status }) => status?.observedGeneration === metadata.generation);
-  const generations = ({ status }: AccessibilityScan) => [...new Set(status?.conditions?.map((one) => one.observedGeneration))];
 
   it('can be waited for until it is done, failed or canceled', async () => {
     context.start();
@@ -74,21 +70,6 @@ describe('operator: a scan in kubectl', function () {
     const done = await finish(waiting);
     expect(done.status?.phase).to.equal('done');
     expect(await cells(waiting)).to.deep.equal(['done', 'True', 'Done']);
-  });
-
-  it('states the current generation when its TTL or spec.cancel is changed after its end', async () => {
-    context.start();
-    const scan = await context.apply(context.team);
-    const before = await finish(scan);
-    for (const change of [{ ttlSecondsAfterFinished: 3600 }, { ttlSecondsAfterFinished: null }, { cancel: true }]) {
-      await patch(scan, change);
-      const after = await observed(scan);
-      expect(generations(after)).to.deep.equal([after.metadata.generation]);
-      expect(after.status).to.deep.include({ phase: 'done', completionTime: before.status!.completionTime });
-      // It ignores conditions of an older generation.
-      await kubectl([...WAIT, `a11y/${scan.name}`]);
-    }
-    expect((await scan.read())!.metadata.generation).to.equal(4);
   });
 
   it('can be selected by phase, organisation and queue', async () => {

@@ -110,29 +110,6 @@ describe('operator: scans from manifests', function () {
 
     beforeEach(() => context.rest());
 
-    it('hold no credits before their admission, and are admitted by priority, however many wait', async () => {
-      context.start({ maxRunning: 1 });
-      const first = await context.apply(context.team, { maxPages: 3 });
-      await first.pod();
-      const low = await context.apply(context.team, { maxPages: 4 });
-      const waiting = await waits(low);
-      expect(waiting.status).to.deep.include({ phase: 'queued', pages: { requested: 4, reserved: 0, scanned: 0, failed: 0 } });
-      expect(await low.row()).to.include({ phase: 'queued', pagesReserved: 0 });
-      const high = await context.apply(context.team, { maxPages: 5, priority: 10 });
-      await waits(high);
-      expect(await context.held()).to.equal(3);
-      await ends(first);
-      await high.pod();
-      expect(await context.held()).to.equal(5);
-      expect((await high.read())?.status?.pages).to.include({ requested: 5, reserved: 5 });
-      expect(await high.row()).to.include({ pagesReserved: 5 });
-      expect(reasonOf((await low.read())!, 'Admitted')).to.equal('Queued');
-      await ends(high);
-      await low.pod();
-      await ends(low);
-      expect(await context.held()).to.equal(0);
-    });
-
     it('end if the credits are gone when their turn comes, and leave the place to the next', async () => {
       context.start({ maxRunning: 1 });
       const first = await context.apply(context.team, { maxPages: 1 });

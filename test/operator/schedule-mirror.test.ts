@@ -37,20 +37,4 @@ describe('operator: schedules in MongoDB', () => {
     await schedule.remove();
     await until('nothing is stored', async () => (await rowOf(schedule)) === undefined);
   });
-
-  it('are removed if they were deleted while no operator ran, and the others are not written again', async () => {
-    const operator = context.start(SOON);
-    const [gone, kept] = [await applySchedule(context), await applySchedule(context)];
-    for (const schedule of [gone, kept]) await shows(schedule, 'ready', ({ nextAt }) => nextAt !== null);
-    await operator.stop();
-    await gone.remove();
-    context.commands.length = 0;
-    context.start(SOON);
-    await until('the deleted one is not stored', async () => (await rowOf(gone)) === undefined);
-    expect(await rowOf(kept)).to.include({ name: kept.name });
-    expect(context.commands.filter((command) => command.endsWith(' schedules') && !command.startsWith('find'))).to.deep.equal([
-      'delete schedules',
-    ]);
-    await kept.remove();
-  });
 });

@@ -80,17 +80,4 @@ describe('operator: results that no message announced', function () {
     await scan.endPod(pod, { exitCode: 0, message: JSON.stringify(stored) });
     await expectDone(scan, spent);
   });
-
-  it('and the Job of a scan is deleted by the operator, when its log has been kept long enough', async () => {
-    context.start({ timeouts: { jobTtlMs: 3_000 } });
-    const scan = await context.submit();
-    const pod = await scan.pod();
-    const stored = await scan.upload(pod, bytesOf(reportOf(await scan.input())));
-    const job = (await scan.job()) as { spec?: { ttlSecondsAfterFinished?: number } } | null;
-    expect(job?.spec, 'or a Job could vanish before its results are seen').not.to.have.property('ttlSecondsAfterFinished');
-    await scan.endPod(pod, { exitCode: 0, message: JSON.stringify(stored) });
-    await scan.settles();
-    await until('the Job is gone', async () => (await scan.job()) === null);
-    expect((await scan.read())?.status?.phase).to.equal('done');
-  });
 });

@@ -105,14 +105,6 @@ describe('the launch of a scan', () => {
     expect(job()!.spec.suspend).to.equal(false);
   });
 
-  it('counts the deadline of the pod from the creation of the Job', async () => {
-    const { secrets, launch } = launcherOver();
-    await launch();
-    const input = JSON.parse(Buffer.from(secrets[0]!.data['scan.json']!, 'base64').toString()) as { deadline: string };
-    // 60 s to start, 60 s to run, and 1 s for each of the five pages.
-    expect(input.deadline).to.equal(new Date(NOW.getTime() + (125 - BEHIND_SECONDS) * 1000).toISOString());
-  });
-
   it('ends the pod earlier if its links do, and leaves it at least half of the time for its pages', async () => {
     const secondsOf = async (sessionSeconds: number) => {
       const { secrets, launch } = launcherOver(undefined, undefined, sessionSeconds);

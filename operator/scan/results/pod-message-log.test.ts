@@ -77,11 +77,6 @@ describe('pod message', () => {
       expect(log.of(SCAN_ID).final).to.deep.equal([storedBy(1)]);
     });
 
-    it('accepts messages of an earlier attempt whose pod is deleted', () => {
-      const { take } = logOf([runningPod(2)]);
-      expect(take(storedBy(1))).to.equal('news');
-    });
-
     it('bounds the stored messages of a pod that publishes forged attempts', () => {
       const { log, take } = logOf([runningPod(999)]);
       for (let attempt = 0; attempt < 1000; attempt += 1) {
