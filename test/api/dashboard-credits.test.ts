@@ -148,26 +148,6 @@ describe('the ledger as CSV', () => {
 describe('the page of schedules', () => {
   const context = useContext();
 
-  it('lists the schedules of the own organisation in parts, without a request to Kubernetes, as text', async () => {
-    const [person, other] = [await signedIn(context, { role: 'viewer' }), await signedIn(context)];
-    const { schedules } = context.stores;
-    for (let count = 10; count < 37; count += 1)
-      await schedules.put(scheduleRow({ organisation: person.organisation, name: `s-${count}`, url: `https://site.test/${HOSTILE}` }), 'x');
-    await schedules.put(scheduleRow({ organisation: other.organisation, name: 'foreign' }), 'x');
-    await schedules.observed('curbcut', new Date());
-    context.calls.length = 0;
-    const first = await person.client.get('/dashboard/schedules');
-    expect(context.calls.filter((call) => call.startsWith('scanResources'))).to.deep.equal([]);
-    const names = (text: string) => [...text.matchAll(/<a [^>]*>(team\/s-\d+)<\/a>/g)].map(([, name]) => name!);
-    const next = /rel="next" href="([^"]+)"/.exec(first.text)![1]!;
-    const second = await person.client.get(next);
-    expect([...names(first.text), ...names(second.text)]).to.deep.equal(Array.from({ length: 27 }, (_, index) => `team/s-${index + 10}`));
-    for (const { text } of [first, second]) expect(text).to.not.include('foreign').and.not.include(HOSTILE).and.not.include('out of date');
-    expect((await other.client.get('/dashboard/schedules')).text)
-      .to.include('team/foreign')
-      .and.not.include('team/s-');
-  });
-
   it('says that the list may be out of date while no operator confirms it', async () => {
     const person = await signedIn(context);
     await context.stores.schedules.put(scheduleRow({ organisation: person.organisation, operatorClass: 'down', name: 'old' }), 'x');

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { formatReport } from '../../report/formats/formats.ts';
-import { REPORT_FORMAT_NAMES, REPORT_FORMATS, reportKeys } from '../../report/schema/objects.ts';
+import { REPORT_FORMATS, reportKeys } from '../../report/schema/objects.ts';
 import { smallReport } from '../report/samples.ts';
 import { eventually, useContext } from './context.ts';
 
@@ -25,7 +25,7 @@ describe('GET /v1/scans/{scan_id}/report/json with a format', () => {
     return { id, get: (format: string) => context.request('GET', `/v1/scans/${id}/report/json?format=${format}`, { key }) };
   }
 
-  for (const format of REPORT_FORMAT_NAMES)
+  for (const format of ['junit', 'earl'] as const)
     it(`returns a link to ${format}, with its type and a file name`, async () => {
       const { id, get } = await scanWith(JSON.stringify(report));
       const { status, body } = await get(format);
