@@ -93,7 +93,7 @@ describe('process without a collector', () => {
     import { registerHooks } from 'node:module';
     registerHooks({ load(url, context, next) { process.stdout.write(url + '\\n'); return next(url, context); } });
   `)}`;
-  for (const main of ['api/main.ts', 'operator/main.ts', 'scanner-image/main.ts'])
+  for (const main of ['operator/main.ts', 'scanner-image/main.ts'])
     it(`does not load the OTLP exporter: ${main}`, () => {
       const { PATH, NODE_COMPILE_CACHE } = process.env;
       const { stdout } = spawnSync(process.execPath, ['--import', WATCH, join(ROOT, main)], {

@@ -88,19 +88,6 @@ describe('rootCausesOf', () => {
     expect(rootCausesOf(pages, 'violations')[0]!.page_urls).to.have.length(100);
   });
 
-  it('ignores pages that were not tested', () => {
-    const page: ReportPage = {
-      url: 'u',
-      final_url: null,
-      http_status: null,
-      tested: false,
-      reason: 'timeout',
-      message: '',
-      duration_ms: 1,
-    };
-    expect(rootCausesOf([page], 'violations')).to.deep.equal([]);
-  });
-
   const arbitraryPages = fc
     .array(
       fc.array(

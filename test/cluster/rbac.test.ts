@@ -112,25 +112,6 @@ describe('permissions of the service accounts', () => {
     expect(await rights('default', scans)).to.deep.equal([]);
   });
 
-  it('do not include reading Secrets in the namespaces of scans and release', async () => {
-    for (const account of ['curbcut-api', 'curbcut-operator']) {
-      for (const verb of ['get', 'list', 'watch']) {
-        for (const namespace of [release, scans]) {
-          const answer = await kubectl([
-            'auth',
-            'can-i',
-            verb,
-            'secrets',
-            `--as=system:serviceaccount:${release}:${account}`,
-            '-n',
-            namespace,
-          ]).catch((error: { stdout: string }) => error.stdout);
-          expect(answer.trim(), `${account} ${verb} in ${namespace}`).to.equal('no');
-        }
-      }
-    }
-  });
-
   it("of the evaluation's pod are only its own Secret", async () => {
     await grant({ 'evaluation.enabled': true }, 'rbac', 'evaluation');
     await kubectl(['delete', 'deployment', 'curbcut-evaluation', '--namespace', release, '--wait=false']);

@@ -97,15 +97,6 @@ describe('JSON export', () => {
     for (const made of [junitOf(report), JSON.stringify(earlOf(report))]) expect(made).to.include(partialSentence('en'));
   });
 
-  it('scores only tested pages, and contains their number', () => {
-    const good = samplePage('https://x.example/1', '1', []);
-    const report = build([good, sampleUntested('https://x.example/2', 'timeout', null)]);
-    expect(report.score).to.deep.include({ value: 100, pages_tested: 1, pages_attempted: 2, pages_found: 2 });
-    const worse = build([good, samplePage('https://x.example/2', '2', [image])]);
-    // 24 rules of weight 21 × 6 pass on both; on the second page one of weight 10 fails beside them.
-    expect(worse.score.value).to.equal(Math.round(((100 + (100 * 126) / 136) / 2) * 10) / 10);
-  });
-
   it('contains the verdict with each missed threshold, and null for thresholds that are not set', () => {
     const report = build([samplePage('https://x.example/1', '1', [image])], { maxViolations: 1 });
     expect(report.scan.verdict).to.deep.equal({ passed: false, message: 'There are 2 violations, more than the 1 allowed.' });

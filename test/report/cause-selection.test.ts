@@ -130,28 +130,6 @@ describe('the selection of root causes', () => {
     expect(counts).to.deep.equal({ reads: size, most: READ_LIMITS.held.perKey });
   });
 
-  // Each takes as long as the rest of a line.
-  it('makes no formats of its own for a page', async () => {
-    const objects = viewObjectsOf(reportWith(40, 75, SITE));
-    const { read } = readerOf(objects);
-    const made: string[] = [];
-    const real = { NumberFormat: Intl.NumberFormat, PluralRules: Intl.PluralRules, Collator: Intl.Collator };
-    // The words of the language are made once.
-    await listed(objects.view, {}, read);
-    for (const [name, format] of Object.entries(real)) {
-      const counting = {
-        construct: (...parameters: [object, unknown[]]) => (made.push(name), Reflect.construct(format, parameters[1]) as object),
-      };
-      Object.assign(Intl, { [name]: new Proxy(format, counting) });
-    }
-    try {
-      expect(await listed(objects.view, {}, read)).to.include('3.45:1');
-    } finally {
-      Object.assign(Intl, real);
-    }
-    expect(made).to.deep.equal([]);
-  });
-
   it('logs an outage once for each request', async () => {
     const logger = createFakeLogger();
     const down = () => Promise.reject(new Error('down'));

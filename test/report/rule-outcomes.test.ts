@@ -11,7 +11,7 @@ import {
 } from '../../report/results/rule-outcomes.ts';
 import { knownStandards } from '../../report/rules/rules.ts';
 import type { ReportPage, TestedPage } from '../../report/schema/page.ts';
-import { samplePage, sampleUntested, sampleViolation } from './samples.ts';
+import { samplePage, sampleViolation } from './samples.ts';
 
 const TARGET = { wcag_level: 'AA', wcag_version: '2.2', locale: 'en' } as const;
 
@@ -26,20 +26,6 @@ function resultsOf(...found: ReportPage[]) {
 }
 
 describe('the rules that ran', () => {
-  it('are numbered by the rules that ran on any page', () => {
-    const { pages, ids } = resultsOf(
-      pageWith({ passed: ['label', 'image-alt'], notApplicable: [] }),
-      pageWith({ passed: [], notApplicable: ['area-alt', 'label'] }, ['image-alt']),
-      sampleUntested('https://example.org/lost', 'timeout', null),
-    );
-    expect(ids).to.deep.equal(['area-alt', 'image-alt', 'label']);
-    expect(pages.map((page) => [page.rules_passed, page.rules_not_applicable])).to.deep.equal([
-      [[1, 2], []],
-      [[], [0, 2]],
-      [undefined, undefined],
-    ]);
-  });
-
   it('keep their outcomes when they are numbered', () => {
     const assigned = fc.dictionary(fc.constantFrom(...knownStandards()), fc.constantFrom(...OUTCOMES));
     fc.assert(

@@ -41,19 +41,6 @@ describe('$lookup', () => {
     ).to.deep.equal([['a', 'b'], ['b']]);
   });
 
-  it('follows dotted paths, and replaces the field that it writes', async () => {
-    const [row] = await join([{ _id: 1, deep: { ref: 7, found: 'old' } }], [{ _id: 'a', its: { key: 7 } }] as Document[], {
-      localField: 'deep.ref',
-      foreignField: 'its.key',
-      as: 'found',
-    });
-    expect(row).to.deep.equal(['a']);
-    const [written] = await store.things
-      .aggregate([{ $lookup: { from: 'others', localField: 'deep.ref', foreignField: 'its.key', as: 'deep.found' } }])
-      .toArray();
-    expect(written).to.deep.equal({ _id: 1, deep: { ref: 7, found: [{ _id: 'a', its: { key: 7 } }] } });
-  });
-
   it('finds nothing in a collection that does not exist, and changes no stored document', async () => {
     expect(await join([{ _id: 1, ref: 1 }], [])).to.deep.equal([[]]);
     expect(await store.things.find().toArray()).to.deep.equal([{ _id: 1, ref: 1 }]);

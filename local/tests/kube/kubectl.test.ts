@@ -68,22 +68,6 @@ describe('kubectl', () => {
     expect(rejected.err).to.equal('The Widget "applied" is invalid: spec: Invalid value: url cannot be changed\n');
   });
 
-  it('applies with and without validation', async () => {
-    const odd = manifest('odd', { url: 'http://a', pagez: 3 });
-    const strict = await run(['apply', '-f', '-'], odd);
-    expect(strict.code).to.equal(1);
-    expect(strict.err).to.include('strict decoding error: unknown field "spec.pagez"');
-    const warned = await run(['apply', '--validate=warn', '-f', '-'], odd);
-    expect(warned).to.include({ code: 0, out: `widget.${GROUP}/odd created\n` });
-    expect(warned.err).to.include('Warning: unknown field "spec.pagez"');
-    expect(await says(['apply', '--validate=false', '-f', '-'], odd)).to.equal(`widget.${GROUP}/odd configured\n`);
-    const invalid = await run(['create', '-f', '-'], manifest('invalid', { url: 'ftp', pages: 0 }));
-    expect(invalid.err).to.include('* spec.pages: Invalid value: 0: spec.pages in body should be greater than or equal to 1');
-    expect(await says(['apply', '--dry-run=server', '-f', '-'], manifest('dry', { url: 'http://a' }))).to.include(
-      'created (server dry run)',
-    );
-  });
-
   it("gets with the definition's columns, wide, by label, by category and as YAML", async () => {
     await says(['create', '-f', '-'], manifest('got', { url: 'http://got' }));
     await says(['label', 'wdg', 'got', 'shelf=top']);
