@@ -129,10 +129,4 @@ describe('make act', () => {
       `${dir} has no testcases.json. Give a folder in the layout of https://www.w3.org/WAI/content-assets/wcag-act-rules/: testcases.json, testcases/, test-assets/.\n`,
     ]);
   });
-
-  it('explains itself', async () => {
-    const help = await act('--help');
-    expect([help.code, help.stdout.split('\n')[0]]).to.deep.equal([0, 'Usage: make act CASES=folder [SOURCE=text]']);
-    expect((await act()).code).to.equal(2);
-  });
 });

@@ -4,6 +4,7 @@ import type { ReportPage } from '../../report/schema/page.ts';
 import { findChromium, launchChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { identityOf, openTarget } from '../../scanner-image/page/browser/target.ts';
 import { openEgress } from '../../scanner-image/egress/proxy.ts';
+import { nightly } from '../support/nightly.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { SECURE_INTERFACES, attemptsAt, hostileHeaders, hostileServiceWorker } from './hostile-attempts.ts';
 import { openInternalServer } from './internal-server.ts';
@@ -62,8 +63,6 @@ describe('egress of a scan', () => {
     return { pages, tried };
   }
 
-  const pathsOf = (pages: ReportPage[]): unknown[] => pages.map(({ url, tested }) => [new URL(url).pathname, tested]);
-
   /** The last two are the sitemaps that robots.txt names. */
   const PAGES = [
     ['/', true],
@@ -72,31 +71,21 @@ describe('egress of a scan', () => {
     ['/redirect', false],
   ];
 
-  it('does not reach forbidden addresses from a hostile page', async () => {
-    const { pages, tried } = await scanHostile('site.test');
-    expect(tried.secure).to.equal(false);
-    expect(pathsOf(pages)).to.deep.equal(PAGES);
-    expect(pages[1]).to.include({ reason: 'redirected_away' });
-    for (const page of pages.slice(2))
-      expect(page).to.have.property('message').that.includes('only publicly reachable hosts can be scanned');
-    expect(secret.hits()).to.equal(0);
-  });
-
-  it('does not reach them from the secure origin `localhost` either, where more interfaces exist', async () => {
-    const { pages, tried } = await scanHostile('localhost');
-    expect(tried.secure).to.equal(true);
-    expect(tried.exist).to.have.members([...SECURE_INTERFACES]);
-    expect(tried.tried).to.include.members([
-      'WebTransport',
-      'WebSocket',
-      'EventSource',
-      'serviceWorker',
-      'fetchLater',
-      'RTCPeerConnection',
-    ]);
-    expect(pathsOf(pages)).to.deep.equal(PAGES);
-    expect(secret.hits()).to.equal(0);
-  });
+  // `localhost` is a secure origin, where more interfaces exist.
+  for (const name of nightly(['localhost'], ['localhost', 'site.test']))
+    it(`does not reach forbidden addresses from a hostile page of ${name}`, async () => {
+      const { pages, tried } = await scanHostile(name);
+      const isSecure = name === 'localhost';
+      expect(tried.secure).to.equal(isSecure);
+      if (isSecure) expect(tried.exist).to.have.members([...SECURE_INTERFACES]);
+      expect(tried.tried).to.include.members(['WebSocket', 'EventSource', 'RTCPeerConnection']);
+      if (isSecure) expect(tried.tried).to.include.members(['WebTransport', 'serviceWorker', 'fetchLater']);
+      expect(pages.map(({ url, tested }) => [new URL(url).pathname, tested])).to.deep.equal(PAGES);
+      expect(pages[1]).to.include({ reason: 'redirected_away' });
+      for (const page of pages.slice(2))
+        expect(page).to.have.property('message').that.includes('only publicly reachable hosts can be scanned');
+      expect(secret.hits()).to.equal(0);
+    });
 
   it('reaches the internal server if loopback is allowed', async () => {
     // Checks that the internal server counts attempts: otherwise the test above could never fail.

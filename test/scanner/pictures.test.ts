@@ -8,6 +8,7 @@ import type { RootCause } from '../../report/schema/root-cause.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import type { KeptPicture, PictureLimits } from '../../scanner-image/page/visit/pictures.ts';
 import type { ScanOutput } from '../../scanner-image/scan.ts';
+import { nightly } from '../support/nightly.ts';
 import { html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
 /** The machine of a test may be slow. */
@@ -182,6 +183,8 @@ describe('pictures', () => {
       expect(await pixels(one!, [0, 0, 0xff]), `other content beside a value ${place}`).to.be.greaterThan(50);
       expect(await pixels(one!, [0xff, 0, 0]), place).to.equal(0);
     }
+    // That these pictures would show the value.
+    if (!nightly(false, true)) return;
     const harmless = await taken((content) => content.replaceAll(/token-1234|tok<b>en-<\/b>1234/g, 'public-123'));
     for (const [place, one] of harmless) expect(await pixels(one!, [0xff, 0, 0]), `another value ${place}`).to.be.greaterThan(5);
   });

@@ -1,6 +1,5 @@
 /** Scans that sign in by typed steps: the session of every page, and where the credentials go. */
 import { expect } from 'chai';
-import { SIGN_INS_AGAIN_MAX } from '../../scanner-image/page/session/renewable-state.ts';
 import type { SignInPlan } from '../../core/scan/sign-in.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { CREDENTIALS, MARKER, PASSWORD, STEPS, USERNAME, openMembersSite, type MembersSite } from './fixtures/members-site.ts';
@@ -142,17 +141,6 @@ describe('a scan that signs in with steps', () => {
     const { pages } = await scanMembers(site, { plan: { steps: [...STEPS, { goto: '/home' }], marker: MARKER } });
     expect(pages.filter((page) => !page.tested && page.reason === 'sign_in_lost')).to.deep.equal([]);
     expect(site.signIns).to.equal(1);
-  });
-
-  it('signs in again a limited number of times', async () => {
-    // Pages that are visited at the same time share a sign-in.
-    const names = Array.from({ length: 2 * SIGN_INS_AGAIN_MAX + 5 }, (_, index) => `/forbidden-${index}`);
-    const site = await opened({ pages: names, routes: Object.fromEntries(names.map((name) => [name, redirect('/login')])) });
-    const { pages } = await scanMembers(site, { workers: 1 });
-    expect(testedPaths(pages)).to.deep.equal(['/']);
-    expect(pages.filter((page) => !page.tested && page.reason === 'sign_in_lost')).to.have.length(names.length);
-    expect(site.signIns).to.be.at.most(SIGN_INS_AGAIN_MAX + 1);
-    expect(JSON.stringify(pages)).to.include(`signed in again ${SIGN_INS_AGAIN_MAX} times already`);
   });
 
   it('gives every page the storage of the session, in every tab', async () => {
