@@ -133,10 +133,4 @@ describe('the records of organisations', () => {
     expect((await records.get('b')).organisation?.id).to.equal('b');
     expect(logger.lines.map(({ message }) => message)).to.deep.equal(['organisations unavailable', 'organisations available again']);
   });
-
-  it('need no query without Organisations', async () => {
-    const { records, calls } = setUp({});
-    expect(await records.refresh()).to.deep.equal({ amounts: [], others: [] });
-    expect(calls).to.deep.equal([]);
-  });
 });

@@ -42,12 +42,6 @@ const decide = (
   return { ...decision, waiting: [...decision.lines.values()].flatMap((line) => line.rest()).toSorted(byCreation) };
 };
 const names = (scans: readonly AccessibilityScan[]) => scans.map(({ metadata }) => metadata.name);
-const admittedAgo = ({ metadata: { name }, status }: AccessibilityScan, seconds: number) =>
-  admitted(name, status!.organisation!, {
-    phase: 'crawling',
-    startTime: ago(seconds),
-    conditions: [condition('Admitted', 'True', 'Admitted', seconds)],
-  });
 const many = (count: number, name: string, organisation: string, seconds: number) =>
   Array.from({ length: count }, (_, index) => waiting(`${name}${index}`, seconds - index, organisation));
 

@@ -5,7 +5,7 @@ import { API_VERSION, type Condition } from '../../core/protocol/custom-resource
 import type { DeclaredKnownIssue, KnownIssuesResource } from '../../core/protocol/known-issues-resources.ts';
 import { KNOWN_ISSUES } from '../../operator/known-issues/controller.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
-import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
+import type { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { rootCauseFingerprint } from '../../report/causes/root-causes.ts';
 import { testedPages } from '../../report/schema/page.ts';

@@ -192,10 +192,8 @@ describe('mails of the outbox', () => {
     const ALL = [...VISITOR, 'public-email', 'public-domain', 'public-all'];
     for (const [what, change, returned] of [
       ['failed through a fault of ours', { phase: 'failed', reason: 'Unschedulable' }, VISITOR],
-      ['was canceled', { phase: 'canceled' }, VISITOR],
       ['never ran', { submission: 'abandoned' }, ALL],
       ['failed because of its page', { phase: 'failed', reason: 'TargetUnreachable' }, []],
-      ['is done', { phase: 'done' }, []],
     ] as const)
       it(`return the request to ${returned.length} of the limits if the scan ${what}, and forget the visitor`, async () => {
         const rules = ALL.map((policy) => ({ policy, subject: randomUUID(), limit: 1, windowSeconds: 3600 }));

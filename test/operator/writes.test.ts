@@ -26,13 +26,6 @@ const WRITES = [
   'POST secrets',
 ];
 
-/** The MongoDB commands that are sent for many scans together: the queue's state and line, and the copies to the ledger. */
-const BATCHED = ['update queues', 'update queue_lines', 'delete queue_lines', 'find accounts', 'insert ledger', 'update accounts'];
-
-/** Whether the leader's tasks send it, every few seconds, for all scans that ended: for mails, webhooks and the list of sites. */
-const isPeriodic = (command: string): boolean =>
-  /^update scans$| (?:unannounced|unlisted)$| (?:public_scans|webhooks|webhook_events|outbox|sites)$/.test(command);
-
 /** Whether a write only states how far a running scan is. */
 function isProgress(body: unknown): boolean {
   const phase = (body as ScanPatch | undefined)?.status?.phase;

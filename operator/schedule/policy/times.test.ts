@@ -120,15 +120,4 @@ describe('dueRun, at the edges', () => {
     expect(dueAt(at('2026-06-01T12:00:00.004'))).to.deep.equal(at('2026-06-01T12:00:00'));
     expect(dueAt(at('2026-06-01T12:00:01'))).to.equal(null);
   });
-
-  it('returns null for a schedule that has no more times', () => {
-    const never: CronTimes = { next: () => null, previous: () => null, count: () => 0 };
-    expect(dueRun(never, { after: at('2026-06-01T00:00:00'), now: at('2026-06-01T00:00:00'), jitterMs: 1000 })).to.deep.equal({
-      due: null,
-      missed: 0,
-      lastMissedAt: null,
-      nextAt: null,
-      nextScheduledAt: null,
-    });
-  });
 });
