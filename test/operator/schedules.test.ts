@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { SCHEDULED_AT_ANNOTATION, SCHEDULE_LABEL } from '../../core/protocol/scan-schedules.ts';
-import { NOWHERE, useContext, TARGET } from './context.ts';
-import { applySchedule, clockAt, minuteOf, PATIENT, scheduleCondition, twoMinutes } from './schedule-context.ts';
+import { NOWHERE, ORGANISATION, useContext, TARGET, until } from './context.ts';
+import { applySchedule, clockAt, minuteOf, NOT_DUE, PATIENT, scheduleCondition, twoMinutes } from './schedule-context.ts';
 
 describe('operator: schedules', function () {
   this.timeout(240_000);
@@ -95,5 +95,21 @@ describe('operator: schedules', function () {
     await held.scan(minuteOf(first));
     await held.requested('now');
     expect(await foreign.scans()).to.deep.equal([]);
+  });
+
+  it('is stored in MongoDB when it is created, changed and suspended, and removed when it is deleted', async () => {
+    context.start({ schedulesEveryMs: 200 });
+    const schedule = await applySchedule(context, { timeZone: 'Europe/Berlin' });
+    const { namespace, name } = schedule;
+    const row = () => context.stores.schedules.find(ORGANISATION, { namespace, name });
+    const stored = await until('it is stored', async () => ((await row())?.nextAt ? row() : null));
+    expect(stored).to.include({ url: TARGET, schedule: NOT_DUE, timeZone: 'Europe/Berlin', suspended: false });
+    await schedule.patch({ spec: { suspend: true, schedule: '0 0 30 2 *' } });
+    await until('its suspension is stored', async () => (await row())?.suspended);
+    await schedule.patch({ spec: { suspend: false } });
+    const stalled = await until('it is stored as stalled', async () => (await row())?.stalled);
+    expect(stalled).to.include({ reason: 'InvalidSchedule' });
+    await schedule.remove();
+    await until('nothing is stored', async () => (await row()) === null);
   });
 });
