@@ -363,7 +363,12 @@ describe('mails of the outbox', () => {
       await first.close();
       const mails = Array.from({ length: 5 }, (_, n) => reset(`ada${n}@example.com`));
       for (const mail of mails) await stores.outbox.enqueue(mail);
+      await database.db.collection('outbox').updateMany({}, { $set: { dueAt: new Date(Date.now() - 900_000) } });
       const sender = startSender(first.url, { clock: fast(40) }, fast(40));
+      await until(
+        'it is known for how long they are due',
+        async () => ((await sender.value('curbcut_mail_oldest_due_seconds')) ?? 0) >= 900,
+      );
       await until('sending was paused', () => sender.lines.some(({ message }) => message === 'mail server unavailable, sending paused'));
       const server = await startServer({}, first.port);
       for (const mail of mails) await ended(mail);
