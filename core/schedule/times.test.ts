@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import fc from 'fast-check';
+import { fiveFields } from '../../test/support/schedule-expressions.ts';
 import { parseSchedule, type CronTimes } from './times.ts';
 
 function timesOf(schedule: string, timeZone?: string): CronTimes {
@@ -126,4 +128,27 @@ describe('times at a change of the clock', () => {
     it(title, () => {
       expect(runsAfter(timesOf(schedule, timeZone), after, runs.length)).to.deep.equal(runs);
     });
+});
+
+/** `next` is compared with robfig/cron beside it. */
+describe('earlier times and their number', () => {
+  it('are those that follow each other, in any time zone and over changes of the clock', () => {
+    const zone = fc.constantFrom('Africa/Cairo', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'Pacific/Apia');
+    const start = fc.date({ min: new Date('2008-01-01'), max: new Date('2036-01-01'), noInvalidDate: true });
+    fc.assert(
+      fc.property(fiveFields, zone, start, fc.nat(59_999), (schedule, timeZone, from, later) => {
+        const parsed = parseSchedule(schedule, timeZone);
+        fc.pre(parsed.ok);
+        const { times } = parsed;
+        const runs: Date[] = [];
+        for (let next = times.next(from); next !== null && runs.length < 40; next = times.next(next)) runs.push(next);
+        for (const [at, run] of runs.entries()) {
+          const then = new Date(run.getTime() + later);
+          expect(times.previous(then, from)).to.deep.equal(run);
+          expect(times.count(from, then)).to.equal(at + 1);
+          expect(times.previous(new Date(run.getTime() - 1), from)).to.deep.equal(runs[at - 1] ?? null);
+        }
+      }),
+    );
+  });
 });
