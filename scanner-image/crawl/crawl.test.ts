@@ -10,7 +10,7 @@ const ORIGIN = 'https://a.test';
 /** A visit that is in progress. */
 interface Open {
   worker: number;
-  waits(waits: boolean): void;
+  waits(why: 'site' | 'rest' | null): void;
   end(): void;
 }
 
@@ -41,7 +41,7 @@ async function start(count: number, workers: number) {
         const { promise, resolve } = Promise.withResolvers<Visit>();
         open.set(pathname, {
           worker,
-          waits: (waits) => onWaiting?.(waits),
+          waits: (why) => onWaiting?.(why),
           end() {
             open.delete(pathname);
             const links = pathname === '/' ? names.map((name) => ORIGIN + name) : [];
@@ -76,8 +76,8 @@ async function start(count: number, workers: number) {
     endTime: () => (scan.softDeadline = 0),
     stop: () => stopping.abort(new Error('canceled')),
     // The crawl reacts in promises only, all of which are done in the next turn of the event loop.
-    async waits(path: string, waits: boolean): Promise<void> {
-      visitOf(path).waits(waits);
+    async waits(path: string, why: 'site' | 'rest' | null): Promise<void> {
+      visitOf(path).waits(why);
       await settled();
     },
     async end(...paths: string[]): Promise<void> {
@@ -112,7 +112,7 @@ describe('a crawl', () => {
     const site = await start(3, 1);
     await site.end('/');
     expect(site.inProgress()).to.deep.equal(['/1']);
-    await site.waits('/1', true);
+    await site.waits('/1', 'site');
     expect(site.inProgress()).to.deep.equal(['/1', '/2']);
     expect(new Set(site.workers())).to.have.property('size', 2);
     await site.end('/2');
@@ -121,29 +121,29 @@ describe('a crawl', () => {
     expect(await site.pages()).to.have.length(4);
   });
 
-  it(`loads at most ${SPARE_WORKERS} page more than it has workers, however many wait`, async () => {
-    for (const workers of [1, 2, 4]) {
-      const site = await start(20, workers);
-      await site.end('/');
-      for (let ended = 0; ended < 8; ended++) {
-        for (const path of site.inProgress()) {
-          await site.waits(path, true);
-          expect(site.inProgress()).to.have.length(workers + SPARE_WORKERS);
+  const atOnce = { site: 1, rest: 6 };
+  for (const why of ['site', 'rest'] as const)
+    it(`loads at most ${atOnce[why]} pages more than it has workers, however many wait: ${why}`, async () => {
+      for (const workers of [1, 2]) {
+        const site = await start(20, workers);
+        await site.end('/');
+        for (let ended = 0; ended < 8; ended++) {
+          for (let round = 0; round <= atOnce[why]; round++) for (const path of site.inProgress()) await site.waits(path, why);
+          expect(site.inProgress()).to.have.length(workers + atOnce[why]);
+          expect(new Set(site.workers())).to.have.property('size', workers + atOnce[why]);
+          await site.end(site.inProgress()[0]!);
         }
-        expect(new Set(site.workers())).to.have.property('size', workers + SPARE_WORKERS);
-        await site.end(site.inProgress()[0]!);
+        await site.endAll();
+        expect(await site.pages()).to.have.length(21);
       }
-      await site.endAll();
-      expect(await site.pages()).to.have.length(21);
-    }
-  });
+    });
 
   it('starts no page for one that goes on, until fewer are in progress than there are workers', async () => {
     const site = await start(9, 2);
     await site.end('/');
-    await site.waits('/1', true);
+    await site.waits('/1', 'site');
     expect(site.inProgress()).to.deep.equal(['/1', '/2', '/3']);
-    await site.waits('/1', false);
+    await site.waits('/1', null);
     await site.end('/2');
     expect(site.inProgress()).to.deep.equal(['/1', '/3']);
     await site.end('/1');
@@ -155,7 +155,7 @@ describe('a crawl', () => {
   it('does not count a page as waiting that has ended', async () => {
     const site = await start(9, 2);
     await site.end('/');
-    await site.waits('/1', true);
+    await site.waits('/1', 'site');
     await site.end('/1', '/2', '/3');
     expect(site.inProgress()).to.have.length(2);
     await site.endAll();
@@ -165,7 +165,7 @@ describe('a crawl', () => {
   it('processes pages in their order, whenever their visits end', async () => {
     const site = await start(4, 2);
     await site.end('/');
-    await site.waits('/1', true);
+    await site.waits('/1', 'site');
     await site.end('/3', '/2', '/4');
     expect(site.processed).to.deep.equal(['/']);
     await site.end('/1');
@@ -196,7 +196,7 @@ describe('a crawl', () => {
     const site = await start(9, 2);
     await site.end('/');
     site.endTime();
-    await site.waits('/1', true);
+    await site.waits('/1', 'site');
     expect(site.inProgress()).to.deep.equal(['/1', '/2']);
     await site.endAll();
     const pages = await site.pages();

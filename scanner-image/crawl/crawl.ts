@@ -11,7 +11,7 @@ import { countViolations } from '../../report/results/score.ts';
 import type { ReportPage } from '../../report/schema/page.ts';
 import type { Pool } from '../page/browser/pool.ts';
 import type { PictureBudget } from '../page/visit/pictures.ts';
-import type { Visit } from '../page/visit/visit.ts';
+import type { Visit, VisitRequest } from '../page/visit/visit.ts';
 import { ScanFailed, firstPageFailure } from '../pod/failure.ts';
 import { addressOf } from './address.ts';
 import { createFrontier, type Candidate, type Frontier } from './frontier.ts';
@@ -78,7 +78,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
   let phase: 'crawling' | 'scanning' = 'crawling';
   let stopped = false;
 
-  function load(worker: number, candidate: Candidate, onWaiting?: (waits: boolean) => void): Promise<Visit> {
+  function load(worker: number, candidate: Candidate, onWaiting?: VisitRequest['onWaiting']): Promise<Visit> {
     const { url, depth, index } = candidate;
     const isFirst = index === 0;
     const request = {
@@ -149,26 +149,29 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
 }
 
 /**
- * The number of pages that do not count as in work while they wait for their site, or settle. Another worker takes the next page
- * meanwhile, so that one slow page holds up no other. More would be more load for a site that is slow already.
+ * The numbers of pages that do not count as in work, because they wait for their site or rest between two looks. Other workers take
+ * the next pages meanwhile. More waiting for a site would be more load for one that is slow already, and each takes a tab.
  */
-export const SPARE_WORKERS = 1;
+export const SPARE_WORKERS = { site: 1, rest: 6 };
 
 /** The visits in work, and those that ended before the visit of a smaller index. */
 function createVisits(
   frontier: Frontier,
   workers: number,
-  load: (worker: number, candidate: Candidate, onWaiting: (waits: boolean) => void) => Promise<Visit>,
+  load: (worker: number, candidate: Candidate, onWaiting: VisitRequest['onWaiting']) => Promise<Visit>,
 ) {
   const ended = new Map<number, { candidate: Candidate; visit: Visit }>();
   const busy = new Map<number, Promise<number>>();
-  /** Workers whose pages wait for their site. */
-  const waiting = new Set<number>();
+  /** What the pages of workers wait for. */
+  const waiting = new Map<number, 'site' | 'rest'>();
   let wake = Promise.withResolvers<null>();
 
-  function onWaiting(worker: number, waits: boolean): void {
-    if (waits) waiting.add(worker);
-    else waiting.delete(worker);
+  const spare = (why: 'site' | 'rest'): number =>
+    Math.min([...waiting.values()].filter((waits) => waits === why).length, SPARE_WORKERS[why]);
+
+  function onWaiting(worker: number, waits: 'site' | 'rest' | null): void {
+    if (waits !== null) waiting.set(worker, waits);
+    else if (!waiting.delete(worker)) return;
     wake.resolve(null);
     wake = Promise.withResolvers();
   }
@@ -176,8 +179,8 @@ function createVisits(
   return {
     /** Starts a visit with each idle worker. */
     start(): void {
-      for (let worker = 0; worker < workers + SPARE_WORKERS; worker++) {
-        if (busy.size - Math.min(waiting.size, SPARE_WORKERS) >= workers) return;
+      for (let worker = 0; worker < workers + SPARE_WORKERS.site + SPARE_WORKERS.rest; worker++) {
+        if (busy.size - spare('site') - spare('rest') >= workers) return;
         if (busy.has(worker)) continue;
         const candidate = frontier.take();
         if (candidate === null) return;

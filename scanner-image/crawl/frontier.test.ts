@@ -6,8 +6,8 @@ import { createFrontier, type Candidate, type Frontier, type Outcome } from './f
 
 const page = (name: string): PageAddress => addressOf(new URL(`https://example.org/${name}`));
 const open = (maxPages: number, maxFailed = 100, maxLeftOut = 100): Frontier => createFrontier({ maxPages, maxFailed, maxLeftOut });
-/** The largest number of pages at once: 8 workers (core/protocol/pod-messages.ts), and the spare one. */
-const WORKERS_MAX = 8 + SPARE_WORKERS;
+/** The largest number of pages at once: 8 workers (core/protocol/pod-messages.ts), and the spare ones. */
+const WORKERS_MAX = 8 + SPARE_WORKERS.site + SPARE_WORKERS.rest;
 
 /**
  * Walks a generated site with several workers; `random` decides which worker finishes next.

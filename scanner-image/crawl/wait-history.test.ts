@@ -14,21 +14,23 @@ const outcomes = (more: Partial<WaitOutcomes>): WaitOutcomes => ({ ...noOutcomes
 const at = (position: number, path: string, knows = position - 1) => ({ position, knows, url: new URL(path, 'https://a.test') });
 
 describe('outcomes of waits', () => {
-  it('skip a wait that had no result on pages of the template', () => {
+  it('leave out the second look where it found nothing on a page of the template with the same signals', () => {
     const history = createWaitHistory();
-    expect(history.planFor(at(0, '/news/1')).skips).to.deep.equal(new Set());
-    history.record(at(0, '/news/1'), outcomes({ useless: ['work', 'scroll'] }));
-    expect(history.planFor(at(9, '/news/2')).skips).to.deep.equal(new Set(['work', 'scroll']));
+    expect(history.planFor(at(0, '/news/1')).quietSignals).to.deep.equal(new Set());
+    history.record(at(0, '/news/1'), outcomes({ looked: { key: 'a', found: false } }));
+    history.record(at(1, '/news/2'), outcomes({ looked: { key: 'b', found: false } }));
+    history.record(at(2, '/news/3'), outcomes({ looked: { key: 'b', found: true } }));
+    expect(history.planFor(at(9, '/news/4')).quietSignals).to.deep.equal(new Set(['a']));
     expect(history.planFor(at(9, '/other/page'))).to.deep.equal(EVERY_WAIT);
   });
 
-  it('do not skip a wait that had a result on one of them', () => {
+  it('wait less for an element that no page of the template had, and know which pages hang', () => {
     const history = createWaitHistory();
-    history.record(at(0, '/news/1'), outcomes({ useless: ['scroll', 'messages'], hangsOnScroll: true }));
-    history.record(at(1, '/news/2'), outcomes({ useful: ['scroll'] }));
-    const plan = history.planFor(at(9, '/news/3'));
-    expect(plan).to.deep.include({ skips: new Set(['messages']), useful: new Set(['scroll']), hangsOnScroll: true });
-    expect(history.planFor(at(9, '/other/page')).hangsOnScroll).to.equal(false);
+    history.record(at(0, '/news/1'), outcomes({ matched: false, hangsOnScroll: true }));
+    expect(history.planFor(at(9, '/news/3'))).to.deep.include({ lacksElement: true, hangsOnScroll: true });
+    expect(history.planFor(at(9, '/other/page'))).to.deep.include({ lacksElement: false, hangsOnScroll: false });
+    history.record(at(1, '/news/2'), outcomes({ matched: true }));
+    expect(history.planFor(at(9, '/news/3')).lacksElement).to.equal(false);
   });
 
   it('are used up to the position that the page may know, and not beyond', () => {
@@ -69,6 +71,6 @@ describe('outcomes of waits', () => {
 
   it('plan a second visit of the same page without what did not arrive for the first one', () => {
     const again = planAgain(EVERY_WAIT, outcomes({ unanswered: ['https://cdn.test/a.js'], hangsOnScroll: true }));
-    expect(again).to.deep.include({ blocked: ['https://cdn.test'], hangsOnScroll: true, skips: EVERY_WAIT.skips });
+    expect(again).to.deep.include({ blocked: ['https://cdn.test'], hangsOnScroll: true });
   });
 });

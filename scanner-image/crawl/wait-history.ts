@@ -1,20 +1,16 @@
 /**
- * Which waits had a result on the pages of a scan. Every page gets every wait, except those that had no result on the first pages
- * of its template. A page uses the outcomes of the pages up to a fixed position in the frontier's order (`Candidate.knows`), never
- * of those that happen to have ended. So results do not depend on the order or delay of answers. Pure.
+ * What the pages of a scan have taught about waiting. A page uses the outcomes of the pages up to a fixed position in the frontier's
+ * order (`Candidate.knows`), never of those that happen to have ended. So results do not depend on the order or delay of answers. Pure.
  */
 import type { Candidate } from './frontier.ts';
 import { templateOf } from './queue.ts';
 
-/** A wait that may have no result: for work in the background, a message, content on scrolling, the element of `waitFor`. */
-export type Wait = 'work' | 'messages' | 'scroll' | 'element';
-
 /** What waiting for one page has led to. */
 export interface WaitOutcomes {
-  /** The waits that had a result. */
-  useful: Wait[];
-  /** The waits that had no result. */
-  useless: Wait[];
+  /** Whether an element matched `crawl.waitFor`; null if it was not waited for. */
+  matched: boolean | null;
+  /** The key of the page's signals, and whether scrolling or the second look found something; null if the page was not looked at twice. */
+  looked: { key: string; found: boolean } | null;
   /** The page stopped responding when it was scrolled. */
   hangsOnScroll: boolean;
   /** Addresses without query of files that did not arrive in time. */
@@ -26,10 +22,10 @@ export interface WaitOutcomes {
 }
 
 export interface WaitPlan {
-  /** The waits that had no result on any page of the template. */
-  skips: ReadonlySet<Wait>;
-  /** The waits that had a result on a page of the template. */
-  useful: ReadonlySet<Wait>;
+  /** The keys of signals of the template's pages on which the second look found nothing, and nothing on any other page with the same key. */
+  quietSignals: ReadonlySet<string>;
+  /** No page of the template had an element that matches `crawl.waitFor`. */
+  lacksElement: boolean;
   /** Addresses and origins that are not requested, because no page got an answer from them. */
   blocked: readonly string[];
   /** Addresses of data that are not waited for. */
@@ -47,10 +43,16 @@ export interface WaitHistory {
 const ADDRESSES_MAX = 200;
 
 /** The plan of a page before which no page was visited. */
-export const EVERY_WAIT: WaitPlan = { skips: new Set(), useful: new Set(), blocked: [], leftOpen: new Set(), hangsOnScroll: false };
+export const EVERY_WAIT: WaitPlan = {
+  quietSignals: new Set(),
+  lacksElement: false,
+  blocked: [],
+  leftOpen: new Set(),
+  hangsOnScroll: false,
+};
 
 export function noOutcomes(): WaitOutcomes {
-  return { useful: [], useless: [], hangsOnScroll: false, unanswered: [], leftOpen: [], answered: [] };
+  return { matched: null, looked: null, hangsOnScroll: false, unanswered: [], leftOpen: [], answered: [] };
 }
 
 /** The address of a URL without query and fragment; null for `data:` and other URLs without a host. */
@@ -71,12 +73,14 @@ export function createWaitHistory(): WaitHistory {
       const template = templateOf(url);
       const known = recorded.filter(({ position }) => position <= knows);
       const own = known.filter((page) => page.template === template);
-      const useful = new Set(own.flatMap(({ outcomes }) => outcomes.useful));
+      const looks = own.flatMap(({ outcomes }) => outcomes.looked ?? []);
+      const keys = (found: boolean): Set<string> => new Set(looks.filter((look) => look.found === found).map(({ key }) => key));
+      const matched = own.map(({ outcomes }) => outcomes.matched);
       const answered = new Set(known.flatMap(({ outcomes }) => outcomes.answered));
       const unanswered = known.flatMap(({ outcomes }) => outcomes.unanswered);
       return {
-        skips: new Set(own.flatMap(({ outcomes }) => outcomes.useless)).difference(useful),
-        useful: useful,
+        quietSignals: keys(false).difference(keys(true)),
+        lacksElement: matched.includes(false) && !matched.includes(true),
         blocked: [...new Set(unanswered.map((address) => blockedFor(address, answered)))].slice(0, ADDRESSES_MAX),
         leftOpen: new Set(known.flatMap(({ outcomes }) => outcomes.leftOpen).slice(0, ADDRESSES_MAX)),
         hangsOnScroll: own.some(({ outcomes }) => outcomes.hangsOnScroll),
@@ -94,8 +98,8 @@ function blockedFor(address: string, answered: ReadonlySet<string>): string {
 /** The outcomes of two visits of a page. */
 export function mergeOutcomes(first: WaitOutcomes, second: WaitOutcomes): WaitOutcomes {
   return {
-    useful: [...first.useful, ...second.useful],
-    useless: [...first.useless, ...second.useless],
+    matched: second.matched ?? first.matched,
+    looked: second.looked ?? first.looked,
     hangsOnScroll: first.hangsOnScroll || second.hangsOnScroll,
     unanswered: [...first.unanswered, ...second.unanswered],
     leftOpen: [...first.leftOpen, ...second.leftOpen],

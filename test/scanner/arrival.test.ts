@@ -18,7 +18,7 @@ const pageAt = (pages: readonly TestedPage[], path: string): TestedPage => {
 const kindsOf = (page: TestedPage): string[] => page.caveats.map(({ kind }) => kind);
 
 describe('settling of pages with late content', () => {
-  const CAVEATS: Record<string, string[]> = { '/ticks': ['not_quiet'], '/consent': ['content_blocked'], '/dialog': ['content_blocked'] };
+  const CAVEATS: Record<string, string[]> = { '/consent': ['content_blocked'], '/dialog': ['content_blocked'] };
   let browser: Browser;
   let socket: Awaited<ReturnType<typeof openSocketServer>>;
   let late: Site;

@@ -5,7 +5,7 @@ import { errorMessage } from '../../../platform/errors.ts';
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
 import { isHtml, notWellFormed } from '../../crawl/page-checks.ts';
-import { QUIET_MS, type Settled } from '../visit/settling.ts';
+import { QUIET_MS } from '../visit/settling.ts';
 import type { PageFacts } from '../visit/visit.ts';
 import { type ForeignSheet, openClosedRoots, readForeignSheets, readsSheets, type SheetText } from './hidden-content.ts';
 import type { EnteredDocument, FoundFrame, FrameIndex } from './frame-index.ts';
@@ -40,29 +40,20 @@ interface FrameElement {
   url: string;
 }
 
-export interface FrameWaits {
-  /** Whether they are waited for work in the background. */
-  work: boolean;
-  /** Called with what waiting for a frame has led to. */
-  settled(result: Settled): void;
-}
-
 /** What the frames of a page share with it. */
 export interface FrameLimits {
-  waits: FrameWaits;
   /** Returns the rest of the page's budget. */
   msLeft: () => number;
   sheetText: SheetText;
 }
 
-export function createFrameRun(script: AxeScript, index: FrameIndex, { waits, msLeft, sheetText }: FrameLimits) {
+export function createFrameRun(script: AxeScript, index: FrameIndex, { msLeft, sheetText }: FrameLimits) {
   const skipped: UntestedFrame[] = [];
   let total = 0;
   let taken = 0;
   const slots = createSemaphore({ held: { total: SIDE_BY_SIDE, perKey: SIDE_BY_SIDE } });
   const reserveMs = msLeft() * (1 - FRAMES_SHARE);
   return {
-    waits,
     sheetText,
     script,
     options: JSON.stringify(script.options),
@@ -199,7 +190,7 @@ async function testFrame(
 
 /** The isolated world of the n-th frame of a document, after its scripts have become quiet. */
 async function enterFrame(run: FrameRun, parent: IsolatedWorld, at: number): Promise<EnteredFrame | SkippedFrame> {
-  const { script, index, known, waits } = run;
+  const { script, index, known } = run;
   const frameId = await frameIdOf(parent, at);
   if (frameId !== null) known.add(frameId);
   const found = frameId === null ? null : await index.find(parent.cdp, frameId);
@@ -208,12 +199,11 @@ async function enterFrame(run: FrameRun, parent: IsolatedWorld, at: number): Pro
   const unreachable = checkFrame(found, script);
   if (unreachable !== null) return unreachable;
   const world = await openWorld(found.cdp, frameId, script.source);
-  const options = JSON.stringify({ quietMs: QUIET_MS, capMs: SETTLE_MS, load: true, work: waits.work });
-  const { settled, contentType, parserError } = await evaluate<Pick<PageFacts, 'contentType' | 'parserError'> & { settled: string }>(
+  const options = JSON.stringify({ quietMs: QUIET_MS, capMs: SETTLE_MS, load: true });
+  const { contentType, parserError } = await evaluate<Pick<PageFacts, 'contentType' | 'parserError'>>(
     world,
-    `curbcut.settle(${options}).then((settled) => curbcut.still(${FONTS_MS}).then(() => ({ settled, contentType: document.contentType, parserError: curbcut.parserError() })))`,
+    `curbcut.settle(${options}).then(() => curbcut.still(${FONTS_MS})).then(() => ({ contentType: document.contentType, parserError: curbcut.parserError() }))`,
   );
-  waits.settled(JSON.parse(settled) as Settled);
   if (!isHtml(contentType))
     return { ok: false, reason: 'not_html', message: `The frame shows ${contentType}, not a web page.`, url: found.url };
   if (parserError !== null) return { ok: false, reason: 'test_failed', message: notWellFormed(parserError), url: found.url };

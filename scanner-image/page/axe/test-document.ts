@@ -19,11 +19,23 @@ export interface TestedDocument {
  * Tests a page that is loaded and quiet. Frames that cannot be tested are listed; the results of all others are valid.
  * @throws EvaluationFailed if the page itself cannot be tested
  */
-export async function testDocument(page: FrameSource, top: IsolatedWorld, script: AxeScript, limits: FrameLimits): Promise<TestedDocument> {
+export async function testDocument(
+  page: FrameSource,
+  top: IsolatedWorld,
+  script: AxeScript,
+  limits: FrameLimits,
+): Promise<TestedDocument & { frames: IsolatedWorld[] }> {
   const options = JSON.stringify(script.options);
   if (!(await hasFrames(page))) {
     const results = JSON.parse(await evaluate<string>(top, `curbcut.run(${options}, ${script.htmlTotal})`)) as AxeResults;
-    return { results, framesUntested: [], caveats: failuresInside(results.hidden, results.failed), closedRoots: 0, unreadSheets: 0 };
+    return {
+      results,
+      framesUntested: [],
+      caveats: failuresInside(results.hidden, results.failed),
+      closedRoots: 0,
+      unreadSheets: 0,
+      frames: [],
+    };
   }
   const index = createFrameIndex(page);
   const run = createFrameRun(script, index, limits);
@@ -32,7 +44,15 @@ export async function testDocument(page: FrameSource, top: IsolatedWorld, script
   const results = JSON.parse(await evaluate<string>(top, `curbcut.finish([${partials.join(',')}], ${options})`)) as AxeResults;
   const { framesUntested, caveats } = run.untested();
   const failures = failuresInside([...run.hidden], results.failed);
-  return { results, framesUntested, caveats: [...caveats, ...failures], closedRoots: run.closedRoots, unreadSheets: run.unreadSheets };
+  const frames = run.documents.flatMap(({ frameId, world }) => (frameId === null ? [] : [world]));
+  return {
+    results,
+    framesUntested,
+    caveats: [...caveats, ...failures],
+    closedRoots: run.closedRoots,
+    unreadSheets: run.unreadSheets,
+    frames,
+  };
 }
 
 async function skipUnlisted(run: FrameRun): Promise<void> {

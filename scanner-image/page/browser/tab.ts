@@ -5,14 +5,13 @@ import { errorMessage } from '../../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
 import { toPageFindings } from '../axe/results.ts';
 import { closedRoots, openClosedRoots, readForeignSheets, readsSheets, unreadSheets } from '../axe/hidden-content.ts';
-import { type AxeScript, evaluate } from '../scripts/source.ts';
-import type { FrameWaits } from '../axe/frames.ts';
-import { testDocument, type TestedDocument } from '../axe/test-document.ts';
+import { type AxeScript, evaluate, type IsolatedWorld } from '../scripts/source.ts';
+import { testDocument } from '../axe/test-document.ts';
 import type { WrongPage } from '../../crawl/page-checks.ts';
 import type { OriginValue, SignIn } from '../session/sign-in.ts';
 import { noOutcomes, type WaitOutcomes } from '../../crawl/wait-history.ts';
 import { arrive, KEEPS_REDIRECTING, MAX_HOPS, navigate } from '../visit/load.ts';
-import { STILL_BUSY } from '../visit/caveats.ts';
+import { type Look, lookAgain, restOnce, type WrongLook } from '../visit/looks.ts';
 import type { Cdp } from './cdp.ts';
 import {
   createConditionVariable,
@@ -30,7 +29,8 @@ import { checkBlockedNavigation, checkDisplayed, missingMarker, redirectCaveats,
 import { watchMainFrame } from '../visit/main-frame.ts';
 import { watchPageFaults, type PageFaults } from '../visit/page-faults.ts';
 import { readCookies } from '../session/session-state.ts';
-import { recordWork, type ArrivalDeps, type SettleRules } from '../visit/settling.ts';
+import type { ArrivalDeps, SettleRules } from '../visit/settling.ts';
+import { watchScripts } from '../visit/signals.ts';
 import { runSteps, type StepsRequest, type StepsResult } from '../session/steps.ts';
 import { watchTraffic } from '../visit/traffic.ts';
 import { type PictureBudget, takePictures } from '../visit/pictures.ts';
@@ -110,10 +110,11 @@ async function open(browser: Browser, deps: TabDeps, scale?: number): Promise<Ta
   const frame = await watchMainFrame(cdp, changes, target.onLost);
   const { egressFailureOf, basic: signIn, headers, settling: rules } = deps;
   const traffic = await watchTraffic(cdp, frame.id, { changes, egressFailureOf, signIn, headers });
-  target.onFrame(traffic.requests.followFrame);
+  const scripts = await watchScripts(cdp, frame.id);
+  target.onFrame((process) => Promise.all([traffic.requests.followFrame(process), scripts.follow(process)]));
   const faults = await watchPageFaults(cdp, frame.id, egressFailureOf);
   await prepareTab(cdp);
-  const tab: OpenTab = { deps, target, cdp, changes, frame, traffic, faults, rules };
+  const tab: OpenTab = { deps, target, cdp, changes, frame, traffic, scripts, faults, rules };
   return {
     visit: (request) => (request.session === undefined ? visit(tab, request) : visitInSession(tab, request)),
     runSteps: (request) => runSteps({ page, cdp, frame, traffic }, request),
@@ -182,11 +183,10 @@ async function failureOf(tab: OpenTab, error: unknown, clock: VisitClock, { stag
 
 /** Reports a page that waits for its site. Returns the function to call when the page is displayed, or the visit ends. */
 function watchWaiting({ onWaiting }: VisitRequest): () => void {
-  let waits = false;
-  const timer = setTimeout(() => onWaiting?.((waits = true)), WAITING_MS);
+  const timer = setTimeout(() => onWaiting?.('site'), WAITING_MS);
   return () => {
     clearTimeout(timer);
-    if (waits) onWaiting?.((waits = false));
+    onWaiting?.(null);
   };
 }
 
@@ -198,16 +198,56 @@ interface Progress {
   outcomes: WaitOutcomes;
 }
 
-/** Tests the page that the tab has navigated to. */
+/** Tests the page that the tab has navigated to, as soon as it seems at rest and again while it changes: the last look counts. */
 async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, progress: Progress): Promise<Visit> {
-  const { deps, target, frame, traffic } = tab;
+  const { deps, traffic } = tab;
   progress.stage = 'did not finish loading';
-  const { world, caveats } = await arrive({ ...tab, plan: request.plan, outcomes: progress.outcomes }, clock);
+  const arrival = await arrive({ ...tab, plan: request.plan, outcomes: progress.outcomes }, clock);
   // The displayed document redirected to one that may not be displayed.
   const stopped = stoppedVisit(tab, clock);
   if (stopped !== null) return stopped;
   progress.stage = TESTING;
   progress.endWaiting();
+  const { world, signals } = arrival;
+  const lookNow = (): Promise<Look | WrongLook> => look(tab, request, { world, clock });
+  let first = await lookNow();
+  if ('wrong' in first && first.wrong.reason === 'not_rendered' && signals.ran) {
+    await restOnce(tab, request, { world, clock });
+    first = await lookNow();
+  }
+  if ('wrong' in first) return failedVisit(tab, clock, first.wrong, { finalUrl: first.finalUrl });
+  const { last, caveats, broken } = await lookAgain(tab, request, { arrival, first, clock, outcomes: progress.outcomes, look: lookNow });
+  const { facts, tested } = last;
+  const findings = tested === null ? null : toPageFindings(tested.results);
+  const durationMs = clock.spent();
+  // Last, because scrolling may change the page.
+  const taken = await takePictures(deps.pictures, findings === null || broken ? null : { world, findings, size: facts.size, clock });
+  return {
+    loaded: true,
+    finalUrl: new URL(last.finalUrl),
+    status: traffic.answer()?.status ?? 200,
+    facts,
+    findings,
+    framesUntested: tested?.framesUntested ?? [],
+    caveats: [...withoutRepeats([...arrival.caveats, ...caveats]), ...last.caveats, ...redirectCaveats(tab)],
+    pictures: taken.pictures,
+    durationMs,
+    broken: broken || taken.stopped !== null,
+  };
+}
+
+const withoutRepeats = (caveats: readonly PageCaveat[]): PageCaveat[] => [
+  ...new Map(caveats.map((caveat) => [caveat.kind, caveat])).values(),
+];
+
+/** Reads the page and tests it. */
+async function look(
+  tab: OpenTab,
+  request: VisitRequest,
+  { world, clock }: { world: IsolatedWorld; clock: VisitClock },
+): Promise<Look | WrongLook> {
+  const { deps, target, frame, traffic } = tab;
+  const beganAt = clock.spent();
   const readFacts = async (): Promise<PageFacts> =>
     JSON.parse(
       await frame.whileAlive(evaluate<string>(world, 'curbcut.still(1000).then(curbcut.facts)'), clock.left(), 'reading the page'),
@@ -215,53 +255,27 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const closed = await frame.whileAlive(openClosedRoots(world, frame.shown.loaderId), clock.left(), 'opening shadow roots');
   const facts = await readFacts();
   const finalUrl = frame.shown.url;
-  const wrong = checkDisplayed(tab, request, facts);
-  if (wrong !== null) return failedVisit(tab, clock, wrong, { finalUrl });
-  const lost = await missingMarker(frame, { world, marker: request.marker }, clock);
-  if (lost !== null) return failedVisit(tab, clock, lost, { finalUrl });
-  caveats.push(...renderedCaveats(tab, facts));
-  let tested: TestedDocument | null = null;
-  if (request.test) {
-    const { sheetText } = traffic.requests;
-    // The others have a caveat of their own.
-    const sheets = readsSheets(deps.options) ? facts.foreignSheets.filter(({ href }) => !tab.faults.lacksStyles(href)) : [];
-    const unread = await frame.whileAlive(readForeignSheets(world, sheetText, sheets), clock.left(), 'reading style sheets');
-    const limits = { waits: frameWaits(request, progress.outcomes, caveats), msLeft: clock.left, sheetText };
-    const found = await frame.whileAlive(testDocument(target, world, deps, limits), clock.left(), 'testing');
-    tested = deps.redact?.(found) ?? found;
-    caveats.push(...unreadSheets(unread + tested.unreadSheets));
-    const left =
-      checkBlockedNavigation(tab, request) ?? (frame.shown.url === finalUrl ? null : checkDisplayed(tab, request, await readFacts()));
-    if (left !== null) return failedVisit(tab, clock, left, { finalUrl: frame.shown.url });
-  }
-  const findings = tested === null ? null : toPageFindings(tested.results);
-  const allCaveats = [...caveats, ...(tested?.caveats ?? []), ...closedRoots(closed + (tested?.closedRoots ?? 0)), ...redirectCaveats(tab)];
-  const durationMs = clock.spent();
-  // Last, because scrolling may change the page.
-  const taken = await takePictures(deps.pictures, findings === null ? null : { world, findings, size: facts.size, clock });
-  return {
-    loaded: true,
-    finalUrl: new URL(finalUrl),
-    status: traffic.answer()?.status ?? 200,
-    facts,
-    findings,
-    framesUntested: tested?.framesUntested ?? [],
-    caveats: allCaveats,
-    pictures: taken.pictures,
-    durationMs,
-    broken: taken.stopped !== null,
-  };
-}
-
-/** How the frames of a page are waited for. @param caveats gets the one of a frame that is still at work, unless the page has it */
-function frameWaits({ plan }: VisitRequest, outcomes: WaitOutcomes, caveats: PageCaveat[]): FrameWaits {
-  return {
-    work: !plan.skips.has('work'),
-    settled(settled) {
-      recordWork(outcomes, settled);
-      if (settled.busy && !caveats.includes(STILL_BUSY)) caveats.push(STILL_BUSY);
-    },
-  };
+  const wrong = checkDisplayed(tab, request, facts) ?? (await missingMarker(frame, { world, marker: request.marker }, clock));
+  if (wrong !== null) return { wrong, finalUrl };
+  const before = [...renderedCaveats(tab, facts), ...closedRoots(closed)];
+  if (!request.test) return { finalUrl, facts, tested: null, frames: [], caveats: before, tookMs: clock.spent() - beganAt };
+  const { sheetText } = traffic.requests;
+  // The others have a caveat of their own.
+  const sheets = readsSheets(deps.options) ? facts.foreignSheets.filter(({ href }) => !tab.faults.lacksStyles(href)) : [];
+  const unread = await frame.whileAlive(readForeignSheets(world, sheetText, sheets), clock.left(), 'reading style sheets');
+  const testing = testDocument(target, world, deps, { msLeft: clock.left, sheetText });
+  const { frames, ...found } = await frame.whileAlive(testing, clock.left(), 'testing');
+  const tested = deps.redact?.(found) ?? found;
+  const left =
+    checkBlockedNavigation(tab, request) ?? (frame.shown.url === finalUrl ? null : checkDisplayed(tab, request, await readFacts()));
+  if (left !== null) return { wrong: left, finalUrl: frame.shown.url };
+  const caveats = [
+    ...renderedCaveats(tab, facts),
+    ...unreadSheets(unread + tested.unreadSheets),
+    ...tested.caveats,
+    ...closedRoots(closed + tested.closedRoots),
+  ];
+  return { finalUrl, facts, tested, frames, caveats, tookMs: clock.spent() - beganAt };
 }
 
 function failedVisit({ frame, traffic }: OpenTab, clock: VisitClock, wrong: WrongPage, more: Partial<FailedVisit> = {}): FailedVisit {

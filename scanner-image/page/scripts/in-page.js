@@ -221,6 +221,7 @@ globalThis.curbcut = {
   run: async (options, htmlTotal) => {
     begin(null);
     refuseHidden();
+    globalThis.curbcut.remember();
     selectors = new WeakMap();
     const results = await axe.run(document, { ...optionsFor(options), elementRef: true });
     return slim(results, { node: ({ element }) => describe(element, htmlTotal), related: ({ element }) => outline(element) });
@@ -229,6 +230,7 @@ globalThis.curbcut = {
   partial: async ({ context, place }, options, htmlTotal) => {
     begin(place);
     refuseHidden();
+    globalThis.curbcut.remember();
     elements = new Map();
     selectors = new WeakMap();
     try {

@@ -1,52 +1,44 @@
 /**
- * Runs in the isolated world of every document, after axe-core. Waits until the document is quiet and its animations are finished.
+ * Runs in the isolated world of every document, after axe-core. Waits until the document seems at rest, finishes its animations, and
+ * says whether it has changed for a visitor since its test.
  */
 
-// `style` is not observed, because scripted animations change it all the time.
+// `style` is not observed, because scripted animations change it all the time. What they change for a visitor, the next look sees.
 const OBSERVED = {
   subtree: true,
   childList: true,
   characterData: true,
   attributeFilter: ['class', 'hidden', 'open', 'src', 'href', 'role', 'lang', 'disabled', 'aria-hidden', 'aria-expanded', 'aria-label'],
 };
-/** A page that keeps changing is quiet enough when its content is the same after this time, in milliseconds. */
-const RESTLESS_MS = 700;
-/**
- * A document that has changed for `STREAK_MS` without a pause is quiet after a pause of `PAUSE_MS`. On a loaded machine the
- * changes of an animation are that far apart now and then.
- */
-const STREAK_MS = 300;
-const PAUSE_MS = 400;
+/** A page that changes without a pause is tested this long after it has loaded, in milliseconds. The next look tells what it missed. */
+const RESTLESS_MS = 1500;
 /** How often the page is searched for the element of `waitFor`, in milliseconds. */
 const SEARCH_MS = 50;
-/** The time after loading, and after each change, in which timers and work are waited for, in milliseconds. */
+/** The time after loading in which timers are waited for, in milliseconds. */
 const HORIZON_MS = 3000;
-/** The frames that are waited for, because what the page draws in one may ask for the next. */
-const FRAMES_MAX = 3;
-/** The time that a frame in the page gets for each of them, because the browser draws none for those out of view. */
+/** The longest step of `rest`, in milliseconds. */
+const TURN_MS = 100;
+/** The time that a frame in the page gets to be drawn, because the browser draws none of those out of view. */
 const INNER_FRAME_MS = 50;
 /**
  * How much the browser may delay a timer to run it with others, in milliseconds. Chromium's is 8 (`kDefaultLeeway` in
  * base/task/sequence_manager).
  */
 const LEEWAY_MS = 16;
-/** The attributes of larger documents are not compared. */
+/** The elements of larger documents are only counted. */
 const COMPARED_ELEMENTS = 20_000;
 /** Attributes that change all the time, and never change what axe-core finds. */
 const NO_CONTENT = /^(?:class|style|src|srcset|sizes|loading|width|height|d|transform|points|data-.*)$/;
+/** Attributes whose values are names, roles and states. */
+const SPOKEN = /^(?:role|aria-.*|alt|title|lang|for|type|placeholder|tabindex|value|content)$/;
+/** Sides up to this length are compared, in CSS pixels. No rule tells larger ones apart. */
+const SMALL_SIDE = 48;
 
-/** The time of the last change, and of the first one without a pause before it. */
+/** The time of the last change. */
 let changed = performance.now();
-let since = changed;
-function change() {
-  const now = performance.now();
-  if (now - changed > PAUSE_MS) since = now;
-  changed = now;
-}
-/** When the document will be quiet, unless it changes again. */
-const quietAt = (quietMs) => changed + (changed - since > STREAK_MS ? PAUSE_MS : quietMs);
+const change = () => void (changed = performance.now());
 // While it is parsed it changes all the time.
-addEventListener('DOMContentLoaded', () => (since = changed = performance.now()), { once: true });
+addEventListener('DOMContentLoaded', change, { once: true });
 let loaded = document.readyState === 'complete' ? changed : null;
 addEventListener('load', () => (loaded = performance.now()), { once: true });
 const observer = new MutationObserver(change);
@@ -102,18 +94,17 @@ function observeRoots() {
 /** The node in which `watch.js` records what the page waits for; null where the page runs no scripts. */
 let record = null;
 addEventListener('curbcut', (event) => (record ??= event.relatedTarget), { once: true });
-/** What the page waits for: its timers by the time when they are due, its work, what it draws, whether it observes scrolling. */
+/** What the page waits for: its timers by the time when they are due, whether it observes scrolling and has workers. */
 function watched() {
   if (record !== null) record.data = String(ran);
   record?.dispatchEvent(new Event('ask'));
   const [counts = '', ...timers] = (record?.data ?? '').split(',');
-  const [scrolls = 0, shadowRoots = 0, posts = 0, work = 0, draws = 0] = counts.split(' ').map(Number);
+  const [scrolls = 0, shadowRoots = 0, workers = 0, silent = 0] = counts.split(' ').map(Number);
   return {
     scrolls: scrolls > 0,
+    workers: workers > 0,
+    awaitsWorker: silent > 0,
     shadowRoots,
-    posts,
-    work,
-    draws,
     timers: timers.map((text) => text.split(' ').map(Number)).map(([delay, due]) => ({ delay, due })),
   };
 }
@@ -129,21 +120,47 @@ function hashOf(text) {
   hashes.set(text, hash);
   return hash;
 }
-const hasText = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && /\S/.test(node.data));
-
 /** The elements of the document and its open shadow roots. */
 const allElements = () => [document, ...roots].flatMap((root) => [...root.querySelectorAll('*')]);
 
-/** A checksum of the visible elements, their kinds of attributes, and whether they have text. Their order does not matter. */
+// Fields of a form hide the properties of their names.
+const { checkVisibility, getAttribute, getAttributeNames, getBoundingClientRect } = Element.prototype;
+const firstChildOf = Object.getOwnPropertyDescriptor(Node.prototype, 'firstChild').get;
+
+/** Clocks and counters change their digits only. */
+const withoutDigits = (text) => text.replaceAll(/\d+/g, '0').trim();
+
+/** The text of an element itself. */
+function ownText(element) {
+  let text = '';
+  for (let node = firstChildOf.call(element); node !== null; node = node.nextSibling) if (node instanceof Text) text += node.data;
+  return withoutDigits(text);
+}
+
+const VISIBLE = { opacityProperty: true, visibilityProperty: true };
+
+/** What a visitor perceives of an element: its kind, its names and states, its text with colours and size. */
+function perceived(element) {
+  const attributes = getAttributeNames
+    .call(element)
+    .filter((name) => !NO_CONTENT.test(name))
+    .map((name) => (SPOKEN.test(name) ? `${name}=${withoutDigits(getAttribute.call(element, name))}` : name));
+  const { color, backgroundColor, opacity, fontSize, fontWeight } = getComputedStyle(element);
+  const { width, height } = getBoundingClientRect.call(element);
+  const sides = [width, height].map((side) => Math.min(Math.round(side), SMALL_SIDE));
+  return [element.localName, ...attributes, ownText(element), color, backgroundColor, opacity, fontSize, fontWeight, ...sides].join(' ');
+}
+
+/** A checksum of what a visitor perceives of the document. The order of its elements does not matter. */
 function reading() {
+  observeRoots();
   const elements = allElements();
   if (elements.length > COMPARED_ELEMENTS) return String(elements.length);
-  let sum = 0;
+  let sum = hashOf(document.title.trim() === '' ? '' : 'title');
   let visible = 0;
   for (const element of elements) {
-    if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
-    const attributes = element.getAttributeNames().filter((name) => !NO_CONTENT.test(name));
-    sum = (sum + hashOf(`${element.localName} ${attributes.join(' ')} ${hasText(element)}`)) | 0;
+    if (!(element instanceof HTMLMetaElement) && !checkVisibility.call(element, VISIBLE)) continue;
+    sum = (sum + hashOf(perceived(element))) | 0;
     visible += 1;
   }
   return `${visible} ${sum}`;
@@ -153,9 +170,14 @@ function reading() {
 let before = null;
 /** Keeps the content, for `found` of the waits that follow. */
 function mark() {
-  observeRoots();
   before = reading();
 }
+
+/** What the document showed when its test began. */
+let tested = '';
+const remember = () => void (tested = reading());
+/** Whether a visitor perceives something else than when the test of the document began. */
+const hasChanged = () => reading() !== tested;
 
 /** Whether an element of the document or its shadow roots matches. @returns the browser's message if the selector is invalid */
 function matches(selector) {
@@ -169,99 +191,63 @@ function matches(selector) {
 /** Whether a frame that loads only in view is in the document or its shadow roots. */
 const hasLazyFrames = () => [document, ...roots].some((root) => root.querySelector('iframe[loading="lazy" i]') !== null);
 
-/** The content that was seen last: its checksum, when it was read, and since when it is the same. */
-let view = null;
-/** Reads the content again if the document has changed, at most every `RESTLESS_MS` unless this is the `last` time. */
-function look(now, last) {
-  if (view !== null && (changed <= view.at || (!last && now - view.at < RESTLESS_MS))) return;
-  const text = reading();
-  view = { text, at: now, since: view?.text === text ? view.since : now };
-}
-
-/** Waits for a frame. @returns whether the browser has drawn none in time. A frame in the page need not draw. */
-function lacksFrame(ms) {
-  const isTop = parent === globalThis;
-  return Promise.race([frame().then(() => false), later(isTop ? ms : INNER_FRAME_MS).then(() => isTop)]);
-}
+/** Waits for a frame, within a limit. */
+const drawn = (ms) => Promise.race([frame(), later(parent === globalThis ? ms : INNER_FRAME_MS)]);
 
 /**
- * What the document is waited for now, and `until` when. It says whether the document is at work, whether that is waited for or a
- * timer is `awaited`, and whether the wait is over.
- * @param wait.isSearched whether the document still loads, or lacks the element that is waited for
- */
-function assess(page, now, { quietMs, work, began, end, earliest, posted, isSearched }) {
-  const quiet = Math.max(quietAt(quietMs), earliest, isSearched ? now + SEARCH_MS : 0);
-  if (view !== null || page.timers.length + page.work > 0 || now - began > RESTLESS_MS) look(now, quiet <= now || now >= end);
-  const horizon = Math.max(began, loaded ?? 0, view?.since ?? 0) + HORIZON_MS;
-  const next = Math.min(...page.timers.map(({ due }) => due));
-  const isWorking = page.work > 0 || posted + quietMs > now;
-  const awaitsWork = work && isWorking && now < horizon;
-  // The earliest timer may set the next one, or show the content that the page is waiting for.
-  const awaited = awaitsWork ? now + SEARCH_MS : next <= horizon ? Math.max(next + LEEWAY_MS, now) + 1 : null;
-  const until = Math.max(quiet, awaited ?? 0);
-  const isRestless = quiet === quietAt(quietMs) && now - began > RESTLESS_MS && now - view.since >= RESTLESS_MS;
-  return { until, isWorking, awaitsWork, awaited, isOver: until <= now || now >= end || (isRestless && awaited === null) };
-}
-
-/**
- * Resolves when the document is quiet (see `quietAt`), or after `capMs`. Pages without scripts are quiet immediately. It ends
- * before a meta refresh (or a Refresh header, in seconds) replaces the document.
+ * Resolves when the document seems at rest: it has not changed for `quietMs`, and no timer is due within `HORIZON_MS` after it has
+ * loaded; or after `capMs`. Pages without scripts are quiet immediately. It ends before a meta refresh (or a Refresh header, in
+ * seconds) replaces the document.
  *
- * For `HORIZON_MS` after the document has loaded, and after each change of its content, it also waits for timers that are due by
- * then. With `work` it waits for work in the background, too. A document that keeps changing without showing more is not waited
- * for. `load`: it is waited for until it has loaded. `settleMs` is an additional wait. `waitFor` is a selector, for which it waits
- * up to `waitForMs`.
+ * `load`: it is waited for until it has loaded. `settleMs` is an additional wait. `waitFor` is a selector, for which it waits up to
+ * `waitForMs`.
  * @returns as JSON:
  * - `redirects`: the document is about to redirect by a refresh of zero seconds
  * - `found`: the content has changed since `mark`
- * - `quiet`
- * - `worked` and `working`: work was waited for, and some is left
- * - `busy`: work or a timer is left
  * - `scrolls`: the page loads content when it is scrolled
+ * - `workers`: it has started one
  * - `matched`: true, false or a message
  */
 async function settle(options) {
-  const { quietMs, capMs, refresh = null, work = true, load = false, settleMs = 0, waitFor = '', waitForMs = 0 } = options;
+  const {
+    quietMs,
+    capMs,
+    refresh = null,
+    isStatic = document.scripts.length === 0,
+    load = false,
+    settleMs = 0,
+    waitFor = '',
+    waitForMs = 0,
+  } = options;
   const delays = [refreshDelay(), refresh].filter((seconds) => seconds !== null);
-  const state = { redirects: false, found: false, quiet: true, worked: false, working: false, busy: false, scrolls: false, matched: true };
+  const state = { redirects: false, found: false, scrolls: false, workers: false, matched: true };
   if (delays.some((seconds) => seconds <= 0)) return { ...state, redirects: true };
   const began = performance.now();
   const end = began + Math.min(capMs, Math.min(...delays) * 500);
-  const isStatic = document.scripts.length === 0 && document.querySelector('iframe,frame') === null;
-  if (!isStatic) observeRoots();
   const matched = () => waitFor === '' || matches(waitFor);
   state.matched = matched();
-  if (isStatic && settleMs === 0 && (!load || loaded !== null)) return state;
+  const isAtRest = isStatic && document.querySelector('iframe,frame') === null;
+  if (isAtRest && settleMs === 0 && (!load || loaded !== null)) return state;
+  observeRoots();
   // Scripts that start requests on load, or after a response, need time to show the result.
   const earliest = Math.max(began, loaded ?? 0) + quietMs / 2 + settleMs;
-  let { shadowRoots, posts } = watched();
-  let posted = -quietMs;
-  /** The frames that were waited for, and how often the page had asked to draw before the last one. */
-  let frames = 0;
-  let draws = 0;
+  let { shadowRoots } = watched();
+  let isDrawn = false;
   for (;;) {
     const now = performance.now();
     const page = watched();
-    if (page.posts !== posts) {
-      change();
-      [posted, posts] = [now, page.posts];
-    }
+    const since = Math.max(began, loaded ?? 0);
     const isSearched = (load && document.readyState !== 'complete') || (state.matched === false && now < Math.min(began + waitForMs, end));
     if (isSearched) {
       if (page.shadowRoots !== shadowRoots) observeRoots();
       state.matched = matched();
     }
-    const { until, isWorking, awaitsWork, awaited, isOver } = assess(page, now, {
-      quietMs,
-      work,
-      began,
-      end,
-      earliest,
-      posted,
-      isSearched,
-    });
-    state.worked ||= awaitsWork;
-    if (!isOver) {
+    const quiet = Math.max(Math.min(changed + quietMs, since + RESTLESS_MS), earliest, isSearched ? now + SEARCH_MS : 0);
+    // The earliest timer may set the next one, or show the content that the page is waiting for.
+    const next = Math.min(...page.timers.map(({ due }) => due));
+    const isAwaited = next <= since + HORIZON_MS;
+    const until = Math.max(quiet, isAwaited ? Math.max(next + LEEWAY_MS, now) + 1 : 0);
+    if (until > now && now < end) {
       await sleep(Math.max(1, Math.min(until, end) - now));
       continue;
     }
@@ -269,16 +255,33 @@ async function settle(options) {
     const isNew = page.shadowRoots !== shadowRoots && observeRoots();
     shadowRoots = page.shadowRoots;
     if (isNew && now < end) change();
-    else if (now < end && frames < FRAMES_MAX && (frames === 0 ? page.scrolls || page.draws > 0 : page.draws > draws)) {
-      draws = page.draws;
-      frames += 1;
-      if (await lacksFrame(end - now)) state.busy = true;
+    else if (now < end && !isDrawn) {
+      isDrawn = true;
+      await drawn(end - now);
     } else {
-      state.busy ||= isWorking || awaited !== null || page.timers.some(({ delay, due }) => delay > HORIZON_MS && due > now);
-      const found = before !== null && reading() !== before;
-      return { ...state, found, quiet: quietAt(quietMs) <= now, working: isWorking, scrolls: page.scrolls || hasLazyFrames() };
+      return { ...state, found: before !== null && reading() !== before, scrolls: page.scrolls || hasLazyFrames(), workers: page.workers };
     }
   }
+}
+
+/** Whether a worker has sent nothing yet, or a timer is left that is longer than the time in which timers are waited for. */
+function pends() {
+  const { timers, awaitsWorker } = watched();
+  return awaitsWorker || timers.some(({ delay, due }) => delay > HORIZON_MS && due > performance.now());
+}
+
+/**
+ * Waits in turns of the page's own event loop, so that the wait is longer where the machine is slow.
+ * @param ms the time on a machine that is not
+ * @returns false if `limitMs` were over before
+ */
+async function rest(ms, limitMs) {
+  const began = performance.now();
+  for (let turns = Math.ceil(ms / TURN_MS); turns > 0; turns--) {
+    if (performance.now() - began + TURN_MS > limitMs) return false;
+    await later(TURN_MS);
+  }
+  return true;
 }
 
 /** Waits for fonts, because contrast and size depend on them, and finishes every animation. */
@@ -303,4 +306,16 @@ function refreshDelay() {
 }
 
 const json = async (options) => JSON.stringify(await settle(options));
-globalThis.curbcut = { ...globalThis.curbcut, settle: json, mark, still, frame, keepInView, allElements };
+globalThis.curbcut = {
+  ...globalThis.curbcut,
+  settle: json,
+  mark,
+  remember,
+  hasChanged,
+  pends,
+  rest,
+  still,
+  frame,
+  keepInView,
+  allElements,
+};

@@ -1,7 +1,7 @@
 /**
- * Runs in the page's own world of every document, before the scripts of the page. Records what the page waits for, so that
- * `settle.js` waits only on pages that will change: timers, work in the background, observers of the scroll position, and new
- * shadow roots. The page cannot reach the record: it is kept in a node that is shared with the isolated world only. It uses no method
+ * Runs in the page's own world of every document, before the scripts of the page. Records timers, observers of the scroll position
+ * and new shadow roots, so that the first look at a page often is the last one. It decides nothing: what it does not know of, the
+ * next look finds. The page cannot reach the record: it is kept in a node that is shared with the isolated world only. It uses no method
  * that the page could have replaced by the time it is called.
  */
 
@@ -20,17 +20,13 @@ const { apply, construct } = Reflect;
 const { round, ceil, max } = Math;
 const now = performance.now.bind(performance);
 const { addEventListener: listen } = EventTarget.prototype;
-const { then } = Promise.prototype;
 let timers = Object.create(null);
 let count = 0;
 let scrolls = 0;
 let roots = 0;
-/** The number of messages between parts of the page, which also continue its work in slices. */
-let posts = 0;
-/** The number of frames that the page has asked to draw in. */
-let draws = 0;
-/** The number of workers, compilations and database requests that have no result yet. */
-let work = 0;
+let workers = 0;
+/** The workers that have not sent anything. */
+let silent = 0;
 
 /** Replaces a function by one that calls `seen` with its arguments, its result and its receiver. It looks like the original. */
 function watch(owner, name, seen) {
@@ -86,7 +82,8 @@ function forgetOverdue(at) {
   count = kept;
 }
 
-const delayOf = (value) => (typeof value === 'number' ? value : 0);
+/** A delay from an attribute is a string. Objects may run code of the page. */
+const delayOf = (value) => (typeof value === 'number' ? value : typeof value === 'string' ? +value || 0 : 0);
 const remove = ([id]) => {
   if (typeof id !== 'number' || timers[id] === undefined) return;
   delete timers[id];
@@ -100,43 +97,17 @@ watch(globalThis, 'setInterval', (values, id) => {
 watch(globalThis, 'clearTimeout', remove);
 watch(globalThis, 'clearInterval', remove);
 
-/** Counts work until one of the events. Returns the function that ends it. */
-function begin(target, events) {
-  let open = true;
-  work += 1;
+watchClass('SharedWorker', () => (workers += 1));
+watchClass('Worker', (worker) => {
+  workers += 1;
+  silent += 1;
+  let isSilent = true;
   const end = () => {
-    if (open) work -= 1;
-    open = false;
+    if (isSilent) silent -= 1;
+    isSilent = false;
   };
-  for (let at = 0; at < events.length; at += 1) apply(listen, target, [events[at], end]);
-  return end;
-}
-
-// The workers that have a result, or an error. One that gets a message works again.
-const idle = new WeakMap();
-const { get, set } = WeakMap.prototype;
-const startWorker = (worker) => apply(set, idle, [worker, begin(worker, ['message', 'error', 'messageerror'])]);
-watchClass('Worker', startWorker);
-watch(globalThis.Worker?.prototype, 'postMessage', (_values, _result, worker) => {
-  apply(get, idle, [worker])?.();
-  startWorker(worker);
+  for (const event of ['message', 'error', 'messageerror']) apply(listen, worker, [event, end]);
 });
-watch(globalThis.Worker?.prototype, 'terminate', (_values, _result, worker) => apply(get, idle, [worker])?.());
-for (const name of ['compile', 'instantiate', 'compileStreaming', 'instantiateStreaming'])
-  watch(globalThis.WebAssembly, name, (_values, promise) => {
-    const end = begin(null, []);
-    apply(then, promise, [end, end]);
-  });
-watch(globalThis.IDBFactory?.prototype, 'open', (_values, request) => begin(request, ['success', 'error', 'blocked']));
-watch(globalThis.IDBDatabase?.prototype, 'transaction', (_values, transaction) => begin(transaction, ['complete', 'abort']));
-
-const post = () => (posts += 1);
-watch(globalThis, 'postMessage', post);
-watch(globalThis, 'requestIdleCallback', post);
-watch(MessagePort.prototype, 'postMessage', post);
-watch(globalThis.Scheduler?.prototype, 'postTask', post);
-
-watch(globalThis, 'requestAnimationFrame', () => (draws += 1));
 
 /** Whether the page is scrolled for its test. Observers then hear that an element comes into view, and not that it leaves. */
 let scrolling = false;
@@ -191,7 +162,7 @@ apply(listen, node, [
     // The time until which timers have run. On a loaded machine it is not the current time.
     const at = +node.data;
     forgetOverdue(at);
-    let text = `${scrolls} ${roots} ${posts} ${work} ${draws}`;
+    let text = `${scrolls} ${roots} ${workers} ${silent}`;
     for (const id in timers) {
       const due = dueAt(timers[id], at);
       if (due !== null) text += `,${round(timers[id].delay)} ${round(due)}`;

@@ -9,7 +9,7 @@ const URL_MAX = 200;
 export const NOT_QUIET: PageCaveat = {
   kind: 'not_quiet',
   message:
-    'The page never stopped changing. It was tested as it was. If content is missing, raise crawl.settleMs or name an element in crawl.waitFor.',
+    'The page still changed at the last look. The result is that of the last test. If content is missing, raise crawl.settleMs or name an element in crawl.waitFor.',
 };
 
 export const notScrolled = (screens: number): PageCaveat => ({
@@ -26,13 +26,18 @@ export const HANGS_ON_SCROLL: PageCaveat = {
 export const STILL_BUSY: PageCaveat = {
   kind: 'still_busy',
   message:
-    'The page was still at work when it was tested: a worker, a database or WebAssembly had no result, or a timer was pending. If content is missing, name an element in crawl.waitFor or raise crawl.settleMs.',
+    'The page was still at work at the last look: a worker had sent nothing, a timer was pending, or its scripts did not return. If content is missing, name an element in crawl.waitFor or raise crawl.settleMs.',
 };
 
 export const WAIT_SKIPPED: PageCaveat = {
   kind: 'wait_skipped',
   message:
-    'A wait that has shown content on pages like this one was cut short. If content is missing, name an element in crawl.waitFor or raise crawl.settleMs.',
+    'The page was not scrolled and not looked at a second time, because pages like it with the same scripts showed nothing more. If content is missing, name an element in crawl.waitFor or raise crawl.settleMs.',
+};
+
+export const OUT_OF_TIME: PageCaveat = {
+  kind: 'wait_skipped',
+  message: 'The time of the page was over before it could be looked at a second time. Raise PAGE_BUDGET_SECONDS of the operator.',
 };
 
 /** @param elements the number of elements that were visible only while they were in view */

@@ -140,15 +140,13 @@ export async function arrive(deps: Arriving, clock: VisitClock): Promise<Arrival
     const { loaderId } = frame.shown;
     const isLeaving = (): boolean => loaderId !== frame.shown.loaderId || traffic.leaving();
     try {
-      const { world, caveats, cutOff } = await settle(deps, clock);
+      const { world, caveats, signals } = await settle(deps, clock);
       // The browser requests a document shortly after the page has asked for it.
       if (traffic.announced()) await changes.waitFor(() => isOver(deps) || isLeaving() || !traffic.announced(), ANNOUNCED_MS);
       if (isLeaving()) continue;
       traffic.hold();
-      const open = traffic.requests.openData(REQUEST_MS).map(({ url }) => url);
-      outcomes.leftOpen.push(...addressesOf(open));
-      const unanswered = [...new Set([...open, ...cutOff])];
-      return { world, caveats: [...late, ...requestCaveats(unanswered, traffic.requests.blocked()), ...caveats] };
+      outcomes.leftOpen.push(...addressesOf(traffic.requests.openData(REQUEST_MS).map(({ url }) => url)));
+      return { world, signals, caveats: [...late, ...caveats] };
     } catch (error) {
       if (!(error instanceof EvaluationFailed)) throw error;
       // The document was replaced while our script ran in it. The next round waits for the new document.

@@ -1,12 +1,13 @@
-/** Waits until a loaded document is quiet and shows its content: for everything, except what never came on pages like it. */
+/** Waits until a loaded document seems at rest for its first look, and has shown what it shows when it is scrolled. */
 import type { Cdp } from '../browser/cdp.ts';
 import type { PageCaveat } from '../../../report/schema/page.ts';
 import { evaluate, isolatedWorldOf, type IsolatedWorld } from '../scripts/source.ts';
-import type { WaitOutcomes, Wait, WaitPlan } from '../../crawl/wait-history.ts';
+import type { WaitOutcomes, WaitPlan } from '../../crawl/wait-history.ts';
 import { TimeLimitExceeded } from '../../../platform/time-limits.ts';
-import { HANGS_ON_SCROLL, NOT_QUIET, notScrolled, STILL_BUSY, viewOnly, waitForMissing, WAIT_SKIPPED } from './caveats.ts';
+import { HANGS_ON_SCROLL, notScrolled, viewOnly, waitForMissing } from './caveats.ts';
 import { type ConditionVariable, HungOnScroll, type VisitClock } from './visit.ts';
 import type { MainFrame } from './main-frame.ts';
+import { NO_SIGNALS, type Scripts, type Signals } from './signals.ts';
 import type { Traffic } from './traffic.ts';
 
 /** How the pages of a scan are waited for. */
@@ -21,6 +22,7 @@ export interface ArrivalDeps {
   cdp: Cdp;
   frame: MainFrame;
   traffic: Traffic;
+  scripts: Scripts;
   changes: ConditionVariable;
   rules: SettleRules;
 }
@@ -36,12 +38,8 @@ export interface Arrival {
   world: IsolatedWorld;
   /** What may be missing on the page. */
   caveats: PageCaveat[];
-}
-
-/** A document that was waited for. */
-export interface SettledArrival extends Arrival {
-  /** URLs of scripts and data that were on their way when the time for becoming quiet was over. */
-  cutOff: string[];
+  /** What the page could still change by: see `Signals`. */
+  signals: Signals;
 }
 
 export const isOver = ({ frame, traffic }: Pick<ArrivalDeps, 'frame' | 'traffic'>): boolean =>
@@ -58,8 +56,6 @@ const SETTLE_MAX_MS = 15_000;
 const SETTLE_SHARE = 0.5;
 /** The time that a document with a refresh of zero seconds gets to redirect. After that it is tested. */
 const REDIRECT_MS = 2000;
-/** The time to wait for the first message of a WebSocket or an event stream, in milliseconds. */
-const MESSAGE_MS = 3000;
 /** The limits for the element of `waitFor`, in milliseconds: in general, and on templates where it was missing. */
 const WAIT_FOR_MS = 10_000;
 const MISSING_WAIT_FOR_MS = 2000;
@@ -74,11 +70,8 @@ const SCROLL_SHARE = 0.4;
 export interface Settled {
   redirects: boolean;
   found: boolean;
-  quiet: boolean;
-  worked: boolean;
-  working: boolean;
-  busy: boolean;
   scrolls: boolean;
+  workers: boolean;
   matched: boolean | string;
 }
 
@@ -89,61 +82,50 @@ interface Waiting extends ArrivalDeps, Waits {
   end: number;
   /** The time that is not moved. */
   latest: number;
-  /** See `SettledArrival`. A later wait may make up for it. */
-  cutOff: string[];
-}
-
-/** Records whether a wait had a result. */
-export function recordWait({ useful, useless }: WaitOutcomes, wait: Wait, hasResult: boolean): void {
-  const waits = hasResult ? useful : useless;
-  if (!waits.includes(wait)) waits.push(wait);
-}
-
-/** Records whether work in the background has ended in time. */
-export function recordWork(outcomes: WaitOutcomes, { worked, working }: Settled): void {
-  if (worked || working) recordWait(outcomes, 'work', !working);
 }
 
 /** Waits until the document does not change and its scripts wait for no data. */
-export async function settle(deps: ArrivalDeps & Waits, clock: VisitClock): Promise<SettledArrival> {
-  const { cdp, frame, rules, plan } = deps;
+export async function settle(deps: ArrivalDeps & Waits, clock: VisitClock): Promise<Arrival> {
+  const { cdp, frame, traffic, rules, plan } = deps;
   const world = await frame.whileAlive(isolatedWorldOf(cdp, frame.id), clock.left(), 'creating the isolated world');
   const latest = performance.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
-  const waiting: Waiting = { ...deps, clock, world, end: Math.min(latest, performance.now() + SETTLE_MS), latest, cutOff: [] };
+  const waiting: Waiting = { ...deps, clock, world, end: Math.min(latest, performance.now() + SETTLE_MS), latest };
   const first = await waitForElement(waiting);
-  let settled = await waitUntilQuiet(waiting, first);
-  if (settled === null) return { world, caveats: [], cutOff: [] };
-  settled = (await waitForMessages(waiting)) ?? settled;
-  const scrolled = await scrollThrough(waiting, settled);
-  const last = scrolled.settled ?? settled;
+  const settled = await waitUntilQuiet(waiting, first);
+  const signals = settled === null ? NO_SIGNALS : await signalsOf(waiting, settled);
+  if (settled === null) return { world, caveats: [], signals };
+  const scrolled = isKnown(plan, signals) ? NOT_SCROLLED : await scrollThrough(waiting, settled);
   const caveats: PageCaveat[] = [];
-  if (!last.quiet) caveats.push(NOT_QUIET);
-  if (last.working && plan.useful.has('work')) caveats.push(WAIT_SKIPPED);
-  if (last.busy) caveats.push(STILL_BUSY);
   if (plan.hangsOnScroll) caveats.push(HANGS_ON_SCROLL);
   if (!scrolled.complete) caveats.push(notScrolled(SCREENS_MAX));
   if (scrolled.viewOnly > 0) caveats.push(viewOnly(scrolled.viewOnly));
   if (rules.waitFor !== '' && first?.matched !== true) caveats.push(waitForMissing(rules.waitFor, first?.matched ?? false));
-  return { world, caveats, cutOff: waiting.cutOff };
+  return { world, caveats, signals };
 }
+
+async function signalsOf({ scripts, frame, traffic, clock }: Waiting, { scrolls, workers }: Settled): Promise<Signals> {
+  const names = await frame.whileAlive(scripts.names(frame.shown.url), clock.left(), 'reading scripts');
+  return { ran: scripts.ran(), key: [...names, scrolls].join(' '), scrolls, connected: workers || traffic.requests.connected() };
+}
+
+/** Whether pages of the template with the same signals were looked at twice, and the second look has found nothing. */
+export const isKnown = ({ quietSignals }: WaitPlan, { key, connected }: Signals): boolean => !connected && quietSignals.has(key);
 
 const isLeaving = ({ frame, traffic }: Waiting): boolean => frame.lost() !== null || traffic.leaving();
 
 /** Calls `curbcut.settle`. */
 async function settleOnce(waiting: Waiting, more: { settleMs?: number; waitFor?: string; waitForMs?: number } = {}): Promise<Settled> {
-  const { frame, traffic, clock, world, plan, outcomes, end } = waiting;
+  const { frame, traffic, scripts, clock, world, end } = waiting;
   const refresh = parseFloat(traffic.answer()?.headers.refresh ?? '');
   const options = {
     quietMs: QUIET_MS,
     capMs: Math.max(0, end - performance.now()) + Math.max(more.settleMs ?? 0, more.waitForMs ?? 0),
     refresh: Number.isNaN(refresh) ? null : refresh,
-    work: !plan.skips.has('work'),
+    isStatic: !scripts.ran(),
     ...more,
   };
   const call = evaluate<string>(world, `curbcut.settle(${JSON.stringify(options)})`);
-  const settled = JSON.parse(await frame.whileAlive(call, clock.left(), 'settling')) as Settled;
-  recordWork(outcomes, settled);
-  return settled;
+  return JSON.parse(await frame.whileAlive(call, clock.left(), 'settling')) as Settled;
 }
 
 /** The first wait, which the caller of the scan has asked for. */
@@ -151,11 +133,11 @@ async function waitForElement(waiting: Waiting): Promise<Settled | null> {
   const { rules, clock, plan, outcomes } = waiting;
   if (rules.waitFor === '' && rules.settleMs === 0) return null;
   const third = clock.left() / 3;
-  const waitForMs = rules.waitFor === '' ? 0 : Math.min(plan.skips.has('element') ? MISSING_WAIT_FOR_MS : WAIT_FOR_MS, third);
+  const waitForMs = rules.waitFor === '' ? 0 : Math.min(plan.lacksElement ? MISSING_WAIT_FOR_MS : WAIT_FOR_MS, third);
   const began = performance.now();
   const settled = await settleOnce(waiting, { settleMs: Math.min(rules.settleMs, third), waitFor: rules.waitFor, waitForMs });
   postpone(waiting, performance.now() - began);
-  if (rules.waitFor !== '') recordWait(outcomes, 'element', settled.matched === true);
+  if (rules.waitFor !== '') outcomes.matched = settled.matched === true;
   return settled;
 }
 
@@ -175,26 +157,11 @@ async function waitUntilQuiet(waiting: Waiting, first: Settled | null = null): P
       return null;
     }
     if (isLeaving(waiting)) return null;
-    waiting.cutOff = isPending() ? traffic.requests.openData(0).map(({ url }) => url) : [];
     if (!isPending() || performance.now() >= waiting.end) return settled;
     const began = performance.now();
     await changes.waitFor(() => isLeaving(waiting) || !isPending(), Math.min(waiting.latest - began, REQUEST_MS));
     postpone(waiting, performance.now() - began);
   }
-}
-
-/** Waits for the first messages of WebSockets and event streams. @returns null if there was nothing to wait for */
-async function waitForMessages(waiting: Waiting): Promise<Settled | null> {
-  const { plan, outcomes, changes, traffic } = waiting;
-  const { awaited, received } = traffic.requests.messages();
-  if (received > 0) recordWait(outcomes, 'messages', true);
-  if (awaited === 0 || plan.skips.has('messages') || isLeaving(waiting)) return null;
-  const hasAll = (): boolean => traffic.requests.messages().awaited === 0;
-  await changes.waitFor(() => isLeaving(waiting) || hasAll(), Math.min(MESSAGE_MS, waiting.latest - performance.now()));
-  if (isLeaving(waiting)) return null;
-  const came = traffic.requests.messages().received > received;
-  recordWait(outcomes, 'messages', came);
-  return came ? settleAgain(waiting) : null;
 }
 
 /** Becomes quiet again after the page was given a reason to change. */
@@ -211,11 +178,12 @@ interface Scrolled {
   viewOnly: number;
 }
 
+const NOT_SCROLLED: Scrolled = { settled: null, complete: true, viewOnly: 0 };
+
 /** Scrolls through a page that shows content when it is scrolled. */
 async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scrolled> {
-  const { plan, outcomes, world, frame, clock } = waiting;
-  if (plan.hangsOnScroll || !settled.scrolls || plan.skips.has('scroll') || isLeaving(waiting))
-    return { settled: null, complete: true, viewOnly: 0 };
+  const { plan, world, frame, clock } = waiting;
+  if (plan.hangsOnScroll || !settled.scrolls || isLeaving(waiting)) return NOT_SCROLLED;
   await markContent(waiting);
   waiting.latest = performance.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
   let after: Settled | null = null;
@@ -232,12 +200,10 @@ async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scroll
     reached = end;
     if (times === SCROLLS_MAX) break;
     after = await settleAgain(waiting);
-    if (after?.found === true) recordWait(outcomes, 'scroll', true);
     if (after === null || !after.found) break;
   }
   const counting = isLeaving(waiting) ? 0 : evaluate<number>(world, 'curbcut.viewOnly()');
   const shownOnly = await frame.whileAlive(Promise.resolve(counting), clock.left(), 'reading the page');
-  recordWait(outcomes, 'scroll', shownOnly > 0);
   return { settled: after, complete: reached || after?.found !== true, viewOnly: shownOnly };
 }
 

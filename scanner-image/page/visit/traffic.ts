@@ -122,6 +122,9 @@ interface RequestsDeps {
 /** Resource types whose content is tested, or that scripts wait for before they display content. `Document`: of frames. */
 const AWAITED_TYPES = ['Script', 'XHR', 'Fetch', 'Document'];
 
+/** Resource types that change what a page shows when they arrive. */
+const SHOWN_TYPES = [...AWAITED_TYPES, 'Stylesheet', 'Image', 'Font'];
+
 /** More open requests than this keep the browser busy for as long as they load. */
 const OPEN_REQUESTS_MAX = 2000;
 
@@ -137,24 +140,16 @@ const isData = ({ type }: OpenRequest): boolean => AWAITED_TYPES.includes(type);
 /** What is known about the requests of a page. */
 interface State {
   /** Requests by ID, which is unique among all processes of the browser. */
-  open: Map<string, OpenRequest & { since: number; session: Cdp }>;
-  /** WebSockets and event streams without a message, with their session. */
-  withoutMessage: Map<string, Cdp>;
+  open: Map<string, OpenRequest & { since: number; session: Cdp; loaderId: string }>;
+  /** A WebSocket or an event stream was opened. */
+  connected: boolean;
   /** The last request of each style sheet. */
   sheets: Map<string, { session: Cdp; requestId: string }>;
   blocked: Set<string>;
   answered: Set<string>;
-  received: number;
 }
 
-const newState = (): State => ({
-  open: new Map(),
-  withoutMessage: new Map(),
-  sheets: new Map(),
-  blocked: new Set(),
-  answered: new Set(),
-  received: 0,
-});
+const newState = (): State => ({ open: new Map(), connected: false, sheets: new Map(), blocked: new Set(), answered: new Set() });
 
 const originOf = (url: string): string => URL.parse(url)?.origin ?? '';
 
@@ -164,21 +159,19 @@ function follow(session: Cdp, state: State, { mainFrame, changes, monotonic }: R
     const request = state.open.get(requestId);
     if (request !== undefined && blockedReason === 'inspector') state.blocked.add(request.url);
     state.open.delete(requestId);
-    // Nothing waits for a single picture.
-    if (state.withoutMessage.delete(requestId) || (request !== undefined && isData(request))) changes.notify();
-  };
-  const onMessage = ({ requestId }: { requestId: string }): void => {
-    state.withoutMessage.delete(requestId);
-    state.received += 1;
-    changes.notify();
+    if (request !== undefined) changes.notify();
   };
   session.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request }) => {
     if (type === 'Stylesheet') state.sheets.set(request.url, { session, requestId });
     // Ignores the script of a worker, which has no loader: its start is reported here, but its end only to the worker. The
     // request of a document has the ID of its loader.
     if (loaderId === '' || type === undefined || (requestId === loaderId && frameId === mainFrame) || state.open.has(requestId)) return;
-    if (type === 'EventSource') state.withoutMessage.set(requestId, session);
-    else state.open.set(requestId, { url: request.url, type, since: monotonic(), session });
+    if (type === 'EventSource') state.connected = true;
+    else state.open.set(requestId, { url: request.url, type, since: monotonic(), session, loaderId });
+  });
+  session.on('Page.frameNavigated', ({ frame }) => {
+    // What the documents before it asked for ends without an event.
+    if (frame.id === mainFrame) for (const [id, { loaderId }] of state.open) if (loaderId !== frame.loaderId) state.open.delete(id);
   });
   session.on('Network.responseReceived', ({ requestId, response }) => {
     if (/^https?:/.test(response.url)) state.answered.add(originOf(response.url));
@@ -187,10 +180,7 @@ function follow(session: Cdp, state: State, { mainFrame, changes, monotonic }: R
   });
   session.on('Network.loadingFinished', onEnd);
   session.on('Network.loadingFailed', onEnd);
-  session.on('Network.webSocketCreated', ({ requestId }) => void state.withoutMessage.set(requestId, session));
-  session.on('Network.webSocketClosed', onEnd);
-  session.on('Network.webSocketFrameReceived', onMessage);
-  session.on('Network.eventSourceMessageReceived', onMessage);
+  session.on('Network.webSocketCreated', () => void (state.connected = true));
 }
 
 function watchRequests(deps: RequestsDeps) {
@@ -204,7 +194,6 @@ function watchRequests(deps: RequestsDeps) {
   const forParser = (): OpenRequest[] => open().filter((request) => request.session === cdp && isForParser(request));
   function forget(session: Cdp): void {
     for (const [id, request] of state.open) if (request.session === session) state.open.delete(id);
-    for (const [id, owner] of state.withoutMessage) if (owner === session) state.withoutMessage.delete(id);
     changes.notify();
   }
 
@@ -243,8 +232,10 @@ function watchRequests(deps: RequestsDeps) {
       const read = await session?.send('Network.getResponseBody', { requestId }).catch(() => undefined);
       return read === undefined || read.base64Encoded ? null : read.body;
     },
-    /** The number of WebSockets and event streams that are open and have not sent a message, and of messages so far. */
-    messages: (): { awaited: number; received: number } => ({ awaited: state.withoutMessage.size, received: state.received }),
+    /** Whether a WebSocket or an event stream was opened. */
+    connected: (): boolean => state.connected,
+    /** What the page shows when it arrives and has not arrived: files and data, but no long polls, streams, reports and media. */
+    outstanding: (): OpenRequest[] => open().filter((request) => SHOWN_TYPES.includes(request.type) && !staysOpen(request)),
     /** Forgets the requests of the previous page. @param plan names data that is not waited for */
     begin(plan: WaitPlan): void {
       ({ leftOpen } = plan);

@@ -60,8 +60,8 @@ export interface VisitRequest {
   /** What the page must show to be signed in. */
   marker?: Marker;
   plan: WaitPlan;
-  /** Called when the page has been loading or settling for a moment, and when its test begins or the visit ends. */
-  onWaiting?: (waits: boolean) => void;
+  /** Called when the page waits for its site, or rests between two looks; with null when it does not wait any more. */
+  onWaiting?: (waits: 'site' | 'rest' | null) => void;
 }
 
 export type Visit = (

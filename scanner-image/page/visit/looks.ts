@@ -1,0 +1,152 @@
+/**
+ * A result is what two looks agree on. A page is looked at again some seconds after its test, by its own clock, while other pages are
+ * worked on. If a visitor perceives something else by then, it is tested again, and the last look counts.
+ */
+import type { PageCaveat } from '../../../report/schema/page.ts';
+import { TimeLimitExceeded } from '../../../platform/time-limits.ts';
+import type { TestedDocument } from '../axe/test-document.ts';
+import { evaluate, EvaluationFailed, type IsolatedWorld } from '../scripts/source.ts';
+import type { WaitOutcomes } from '../../crawl/wait-history.ts';
+import type { WrongPage } from '../../crawl/page-checks.ts';
+import { NOT_QUIET, requestCaveats, STILL_BUSY, WAIT_SKIPPED, OUT_OF_TIME } from './caveats.ts';
+import { type ArrivalDeps, type Arrival, isKnown, isOver, REQUEST_MS } from './settling.ts';
+import type { PageFacts, VisitClock, VisitRequest } from './visit.ts';
+
+/** A page as one look found it. */
+export interface Look {
+  finalUrl: string;
+  facts: PageFacts;
+  /** Null: only its links are needed. */
+  tested: TestedDocument | null;
+  /** The tested documents in its frames. */
+  frames: readonly IsolatedWorld[];
+  /** What kept it from being the page that visitors use, and what axe-core could not test. */
+  caveats: PageCaveat[];
+  /** In milliseconds. */
+  tookMs: number;
+}
+
+/** A page that is not the one to test. */
+export interface WrongLook {
+  wrong: WrongPage;
+  finalUrl: string;
+}
+
+/** The time between two looks, in milliseconds of a machine that is not slow; and where someone may send to the page, or a timer is left. */
+const REST_MS = 3000;
+const LONG_REST_MS = 4000;
+/** The time in which a page whose second look is left out becomes quiet after its test, in milliseconds. */
+const SHORT_REST_MS = 100;
+/** The looks at a page that keeps changing. */
+const LOOKS_MAX = 3;
+
+interface LookingAgain {
+  arrival: Arrival;
+  first: Look;
+  clock: VisitClock;
+  outcomes: WaitOutcomes;
+  look: () => Promise<Look | WrongLook>;
+}
+
+interface LastLook {
+  last: Look;
+  /** What the looks could not tell. */
+  caveats: PageCaveat[];
+  /** The tab must not be used again. */
+  broken: boolean;
+}
+
+/**
+ * Looks at a tested page until two looks agree. A page on which no script ran needs no second look when its files have arrived. On later
+ * pages of a template it is left out where pages with the same signals did not change.
+ */
+export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, looking: LookingAgain): Promise<LastLook> {
+  const { frame, traffic } = deps;
+  const { arrival, clock, outcomes, look } = looking;
+  const { signals, world } = arrival;
+  const caveats: PageCaveat[] = [];
+  let last = looking.first;
+  let skips = isKnown(request.plan, signals);
+  try {
+    for (let looks = 1; signals.ran || outstanding(deps).length > 0; looks++) {
+      const pending = await askAll<boolean>(deps, [world], 'curbcut.pends()', clock);
+      const restMs = !signals.ran ? 0 : skips ? SHORT_REST_MS : signals.connected || pending.includes(true) ? LONG_REST_MS : REST_MS;
+      const hadTime = await rest(deps, request, { world, clock, ms: restMs, reserveMs: 2 * last.tookMs });
+      const changed = await askAll<boolean>(deps, [world, ...last.frames], 'curbcut.still(1000).then(curbcut.hasChanged)', clock);
+      if (!hadTime) caveats.push(OUT_OF_TIME);
+      const isSame = isOver(deps) || frame.shown.url !== last.finalUrl || !changed.includes(true);
+      if (isSame && skips && signals.scrolls) caveats.push(WAIT_SKIPPED);
+      if (isSame && !skips && hadTime) outcomes.looked ??= { key: signals.key, found: false };
+      if (isSame || !hadTime) break;
+      outcomes.looked = { key: signals.key, found: true };
+      skips = false;
+      if (looks === LOOKS_MAX) {
+        caveats.push(NOT_QUIET);
+        break;
+      }
+      const next = await look();
+      // The page tried to leave. What it displayed until then is the result.
+      if ('wrong' in next) break;
+      last = next;
+    }
+    if (signals.ran && (await askAll<boolean>(deps, [world, ...last.frames], 'curbcut.pends()', clock)).includes(true))
+      caveats.push(STILL_BUSY);
+    const unanswered = [...outstanding(deps), ...traffic.requests.openData(REQUEST_MS).map(({ url }) => url)];
+    return { last, caveats: [...caveats, ...requestCaveats(unanswered, traffic.requests.blocked())], broken: false };
+  } catch (error) {
+    if (!(error instanceof TimeLimitExceeded || error instanceof EvaluationFailed) && frame.lost() === null) throw error;
+    return { last, caveats: [...caveats, STILL_BUSY], broken: true };
+  }
+}
+
+/** Waits for a page that shows nothing yet. */
+export async function restOnce(
+  deps: ArrivalDeps,
+  request: VisitRequest,
+  { world, clock }: { world: IsolatedWorld; clock: VisitClock },
+): Promise<void> {
+  await rest(deps, request, { world, clock, ms: LONG_REST_MS, reserveMs: clock.left() / 2 });
+}
+
+interface Rest {
+  world: IsolatedWorld;
+  clock: VisitClock;
+  ms: number;
+  /** What must be left of the page's time. */
+  reserveMs: number;
+}
+
+/** Waits for a time by the page's own clock, and for what it has requested. @returns false if the page's time is over before that */
+async function rest(deps: ArrivalDeps, request: VisitRequest, { world, clock, ms, reserveMs }: Rest): Promise<boolean> {
+  const limitMs = Math.max(0, clock.left() - reserveMs);
+  request.onWaiting?.('rest');
+  try {
+    const resting = evaluate<boolean>(world, `curbcut.rest(${ms}, ${Math.floor(limitMs)})`);
+    const hadTime = await deps.frame.whileAlive(resting, clock.left(), 'looking again');
+    const arrived = (): boolean => isOver(deps) || outstanding(deps).length === 0;
+    if (hadTime && !arrived() && (await deps.changes.waitFor(arrived, Math.min(REQUEST_MS, clock.left() - reserveMs))))
+      await deps.frame.whileAlive(evaluate(world, `curbcut.rest(${SHORT_REST_MS}, ${SHORT_REST_MS})`), clock.left(), 'looking again');
+    return hadTime;
+  } finally {
+    request.onWaiting?.(null);
+  }
+}
+
+/** The addresses of what has not arrived. */
+const outstanding = ({ traffic }: ArrivalDeps): string[] => traffic.requests.outstanding().map(({ url }) => url);
+
+/** Evaluates an expression in documents; null for a frame that was removed or replaced. */
+function askAll<T>(
+  { frame }: ArrivalDeps,
+  [top, ...frames]: readonly IsolatedWorld[],
+  expression: string,
+  clock: VisitClock,
+): Promise<(T | null)[]> {
+  const ask = (world: IsolatedWorld): Promise<T> => frame.whileAlive(evaluate<T>(world, expression), clock.left(), 'looking again');
+  const inFrame = (world: IsolatedWorld): Promise<T | null> =>
+    ask(world).catch((error: unknown) => {
+      if (error instanceof EvaluationFailed) return null;
+      throw error;
+    });
+  return Promise.all([ask(top!), ...frames.map(inFrame)]);
+}
