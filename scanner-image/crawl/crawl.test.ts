@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { loadedVisit } from '../../test/support/loaded-visit.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
 import type { Visit } from '../page/visit/visit.ts';
-import { crawl, SPARE_WORKERS, type Crawl } from './crawl.ts';
+import { crawl, type Crawl } from './crawl.ts';
 
 const ORIGIN = 'https://a.test';
 

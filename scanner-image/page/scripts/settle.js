@@ -16,7 +16,7 @@ const RESTLESS_MS = 1500;
 const SEARCH_MS = 50;
 /** The time after loading in which timers are waited for, in milliseconds. */
 const HORIZON_MS = 3000;
-/** The longest step of `rest`, in milliseconds. */
+/** A step of `rest`, in milliseconds. */
 const TURN_MS = 100;
 /** The time that a frame in the page gets to be drawn, because the browser draws none of those out of view. */
 const INNER_FRAME_MS = 50;
@@ -111,15 +111,12 @@ function watched() {
 /** Makes observers keep what they show in view: see `watch.js`. */
 const keepInView = () => void record?.dispatchEvent(new Event('scroll'));
 
-const hashes = new Map();
 function hashOf(text) {
-  let hash = hashes.get(text);
-  if (hash !== undefined) return hash;
-  hash = 7;
+  let hash = 7;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash, 31) + text.charCodeAt(at);
-  hashes.set(text, hash);
   return hash;
 }
+
 /** The elements of the document and its open shadow roots. */
 const allElements = () => [document, ...roots].flatMap((root) => [...root.querySelectorAll('*')]);
 

@@ -9,15 +9,10 @@
 const LONGEST = 9000;
 /** The browser makes nested timers at least that long. */
 const SHORTEST = 4;
-/** The longest interval that is recorded. Longer ones repeat what the page shows. */
-const LONGEST_INTERVAL = 3000;
-/** The ticks of an interval that are waited for: this many, and for this long, so that one that never rests is seen. */
-const TICKS = 3;
-const TICKING_MS = 400;
 const MOST_TIMERS = 1000;
 
 const { apply, construct } = Reflect;
-const { round, ceil, max } = Math;
+const { round } = Math;
 const now = performance.now.bind(performance);
 const { addEventListener: listen } = EventTarget.prototype;
 let timers = Object.create(null);
@@ -56,30 +51,24 @@ function watchClass(name, made, change = (values) => values) {
   Real.prototype.constructor = watched;
 }
 
-function add(id, delay, ticks, longest) {
-  if (!(delay <= longest) || typeof id !== 'number') return;
+function add(id, delay) {
+  if (!(delay <= LONGEST) || typeof id !== 'number') return;
   if (count >= MOST_TIMERS) forgetOverdue(now());
   if (count >= MOST_TIMERS) return;
-  timers[id] = { set: now(), delay: delay > SHORTEST ? delay : SHORTEST, ticks };
+  const wait = delay > SHORTEST ? delay : SHORTEST;
+  timers[id] = { delay: wait, due: now() + wait };
   count += 1;
-}
-
-/** The time of the next tick after `at` that is waited for; null if there is none. */
-function dueAt({ set, delay, ticks }, at) {
-  const tick = ceil((at - set) / delay) || 1;
-  return tick > ticks ? null : set + (tick < 1 ? 1 : tick) * delay;
 }
 
 function forgetOverdue(at) {
   const left = Object.create(null);
-  let kept = 0;
+  count = 0;
   for (const id in timers) {
-    if (dueAt(timers[id], at) === null) continue;
+    if (timers[id].due <= at) continue;
     left[id] = timers[id];
-    kept += 1;
+    count += 1;
   }
   timers = left;
-  count = kept;
 }
 
 /** A delay from an attribute is a string. Objects may run code of the page. */
@@ -89,11 +78,8 @@ const remove = ([id]) => {
   delete timers[id];
   count -= 1;
 };
-watch(globalThis, 'setTimeout', (values, id) => add(id, delayOf(values[1]), 1, LONGEST));
-watch(globalThis, 'setInterval', (values, id) => {
-  const delay = delayOf(values[1]);
-  add(id, delay, max(TICKS, ceil(TICKING_MS / max(delay, 1))), LONGEST_INTERVAL);
-});
+// Intervals repeat what the page shows: the next look finds it.
+watch(globalThis, 'setTimeout', (values, id) => add(id, delayOf(values[1])));
 watch(globalThis, 'clearTimeout', remove);
 watch(globalThis, 'clearInterval', remove);
 
@@ -163,10 +149,7 @@ apply(listen, node, [
     const at = +node.data;
     forgetOverdue(at);
     let text = `${scrolls} ${roots} ${workers} ${silent}`;
-    for (const id in timers) {
-      const due = dueAt(timers[id], at);
-      if (due !== null) text += `,${round(timers[id].delay)} ${round(due)}`;
-    }
+    for (const id in timers) text += `,${round(timers[id].delay)} ${round(timers[id].due)}`;
     node.data = text;
   },
 ]);

@@ -11,7 +11,7 @@ import { pageFailureOf } from './navigation.ts';
 import type { PageFaults } from './page-faults.ts';
 import { type Arrival, type ArrivalDeps, isOver, REQUEST_MS, settle, type Waits } from './settling.ts';
 import { type VisitClock, VisitEnded, type VisitRequest } from './visit.ts';
-import { requestCaveats, stillLoading } from './caveats.ts';
+import { stillLoading } from './caveats.ts';
 
 /** The parts of a tab that loading uses. */
 interface LoadingTab extends ArrivalDeps {

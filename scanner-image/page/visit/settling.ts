@@ -86,7 +86,7 @@ interface Waiting extends ArrivalDeps, Waits {
 
 /** Waits until the document does not change and its scripts wait for no data. */
 export async function settle(deps: ArrivalDeps & Waits, clock: VisitClock): Promise<Arrival> {
-  const { cdp, frame, traffic, rules, plan } = deps;
+  const { cdp, frame, rules, plan } = deps;
   const world = await frame.whileAlive(isolatedWorldOf(cdp, frame.id), clock.left(), 'creating the isolated world');
   const latest = performance.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
   const waiting: Waiting = { ...deps, clock, world, end: Math.min(latest, performance.now() + SETTLE_MS), latest };

@@ -43,7 +43,7 @@ describe('traffic of a tab', () => {
     expect([traffic.requests.pending(1500), changes()]).to.deep.equal([1, 1]);
     over('loadingFailed', 'script');
     over('loadingFinished', 'picture');
-    expect([traffic.requests.pending(1500), changes()]).to.deep.equal([0, 2]);
+    expect([traffic.requests.pending(1500), changes()]).to.deep.equal([0, 3]);
   });
 
   it('ignores the script of a worker, because its end is reported only to the worker', async () => {
