@@ -14,13 +14,13 @@ const outcomes = (more: Partial<WaitOutcomes>): WaitOutcomes => ({ ...noOutcomes
 const at = (position: number, path: string, knows = position - 1) => ({ position, knows, url: new URL(path, 'https://a.test') });
 
 describe('outcomes of waits', () => {
-  it('leave out the second look where it found nothing on a page of the template with the same signals', () => {
+  it('name the waits that found nothing on pages of the template with the same signals', () => {
     const history = createWaitHistory();
-    expect(history.planFor(at(0, '/news/1')).quietSignals).to.deep.equal(new Set());
-    history.record(at(0, '/news/1'), outcomes({ looked: { key: 'a', found: false } }));
-    history.record(at(1, '/news/2'), outcomes({ looked: { key: 'b', found: false } }));
-    history.record(at(2, '/news/3'), outcomes({ looked: { key: 'b', found: true } }));
-    expect(history.planFor(at(9, '/news/4')).quietSignals).to.deep.equal(new Set(['a']));
+    expect(history.planFor(at(0, '/news/1')).useless).to.deep.equal(new Set());
+    history.record(at(0, '/news/1'), outcomes({ waits: [{ key: 'look a', found: false }] }));
+    history.record(at(1, '/news/2'), outcomes({ waits: [{ key: 'look b', found: false }] }));
+    history.record(at(2, '/news/3'), outcomes({ waits: [{ key: 'look b', found: true }] }));
+    expect(history.planFor(at(9, '/news/4')).useless).to.deep.equal(new Set(['look a']));
     expect(history.planFor(at(9, '/other/page'))).to.deep.equal(EVERY_WAIT);
   });
 

@@ -5,12 +5,15 @@
 import type { Candidate } from './frontier.ts';
 import { templateOf } from './queue.ts';
 
+/** Scrolling, and the second look. */
+export type Wait = 'scroll' | 'look';
+
 /** What waiting for one page has led to. */
 export interface WaitOutcomes {
   /** Whether an element matched `crawl.waitFor`; null if it was not waited for. */
   matched: boolean | null;
-  /** The key of the page's signals, and whether scrolling or the second look found something; null if the page was not looked at twice. */
-  looked: { key: string; found: boolean } | null;
+  /** Each wait with the key of the page's signals (`page/visit/signals.ts`), and whether it found something. */
+  waits: { key: string; found: boolean }[];
   /** The page stopped responding when it was scrolled. */
   hangsOnScroll: boolean;
   /** Addresses without query of files that did not arrive in time. */
@@ -22,8 +25,8 @@ export interface WaitOutcomes {
 }
 
 export interface WaitPlan {
-  /** The keys of signals of the template's pages on which the second look found nothing, and nothing on any other page with the same key. */
-  quietSignals: ReadonlySet<string>;
+  /** The waits that found nothing on the template's pages with these signals. */
+  useless: ReadonlySet<string>;
   /** No page of the template had an element that matches `crawl.waitFor`. */
   lacksElement: boolean;
   /** Addresses and origins that are not requested, because no page got an answer from them. */
@@ -44,7 +47,7 @@ const ADDRESSES_MAX = 200;
 
 /** The plan of a page before which no page was visited. */
 export const EVERY_WAIT: WaitPlan = {
-  quietSignals: new Set(),
+  useless: new Set(),
   lacksElement: false,
   blocked: [],
   leftOpen: new Set(),
@@ -52,7 +55,7 @@ export const EVERY_WAIT: WaitPlan = {
 };
 
 export function noOutcomes(): WaitOutcomes {
-  return { matched: null, looked: null, hangsOnScroll: false, unanswered: [], leftOpen: [], answered: [] };
+  return { matched: null, waits: [], hangsOnScroll: false, unanswered: [], leftOpen: [], answered: [] };
 }
 
 /** The address of a URL without query and fragment; null for `data:` and other URLs without a host. */
@@ -73,13 +76,13 @@ export function createWaitHistory(): WaitHistory {
       const template = templateOf(url);
       const known = recorded.filter(({ position }) => position <= knows);
       const own = known.filter((page) => page.template === template);
-      const looks = own.flatMap(({ outcomes }) => outcomes.looked ?? []);
-      const keys = (found: boolean): Set<string> => new Set(looks.filter((look) => look.found === found).map(({ key }) => key));
+      const waits = own.flatMap(({ outcomes }) => outcomes.waits);
+      const keys = (found: boolean): Set<string> => new Set(waits.filter((wait) => wait.found === found).map(({ key }) => key));
       const matched = own.map(({ outcomes }) => outcomes.matched);
       const answered = new Set(known.flatMap(({ outcomes }) => outcomes.answered));
       const unanswered = known.flatMap(({ outcomes }) => outcomes.unanswered);
       return {
-        quietSignals: keys(false).difference(keys(true)),
+        useless: keys(false).difference(keys(true)),
         lacksElement: matched.includes(false) && !matched.includes(true),
         blocked: [...new Set(unanswered.map((address) => blockedFor(address, answered)))].slice(0, ADDRESSES_MAX),
         leftOpen: new Set(known.flatMap(({ outcomes }) => outcomes.leftOpen).slice(0, ADDRESSES_MAX)),
@@ -99,7 +102,7 @@ function blockedFor(address: string, answered: ReadonlySet<string>): string {
 export function mergeOutcomes(first: WaitOutcomes, second: WaitOutcomes): WaitOutcomes {
   return {
     matched: second.matched ?? first.matched,
-    looked: second.looked ?? first.looked,
+    waits: [...first.waits, ...second.waits],
     hangsOnScroll: first.hangsOnScroll || second.hangsOnScroll,
     unanswered: [...first.unanswered, ...second.unanswered],
     leftOpen: [...first.leftOpen, ...second.leftOpen],

@@ -32,7 +32,7 @@ export const STILL_BUSY: PageCaveat = {
 export const WAIT_SKIPPED: PageCaveat = {
   kind: 'wait_skipped',
   message:
-    'The page was not scrolled and not looked at a second time, because pages like it with the same scripts showed nothing more. If content is missing, name an element in crawl.waitFor or raise crawl.settleMs.',
+    'The page was not scrolled, because pages like it with the same scripts showed nothing more when they were. If content is missing, name an element in crawl.waitFor or raise crawl.settleMs.',
 };
 
 export const OUT_OF_TIME: PageCaveat = {

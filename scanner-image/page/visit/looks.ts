@@ -8,8 +8,8 @@ import type { TestedDocument } from '../axe/test-document.ts';
 import { evaluate, EvaluationFailed, type IsolatedWorld } from '../scripts/source.ts';
 import type { WaitOutcomes } from '../../crawl/wait-history.ts';
 import type { WrongPage } from '../../crawl/page-checks.ts';
-import { NOT_QUIET, requestCaveats, STILL_BUSY, WAIT_SKIPPED, OUT_OF_TIME } from './caveats.ts';
-import { type ArrivalDeps, type Arrival, isKnown, isOver, REQUEST_MS } from './settling.ts';
+import { NOT_QUIET, OUT_OF_TIME, requestCaveats, STILL_BUSY } from './caveats.ts';
+import { type ArrivalDeps, type Arrival, isKnown, isOver, recordWait, REQUEST_MS } from './settling.ts';
 import type { PageFacts, VisitClock, VisitRequest } from './visit.ts';
 
 /** A page as one look found it. */
@@ -66,7 +66,7 @@ export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, lookin
   const { signals, world } = arrival;
   const caveats: PageCaveat[] = [];
   let last = looking.first;
-  let skips = isKnown(request.plan, signals);
+  let skips = isKnown(request.plan, 'look', signals);
   try {
     for (let looks = 1; signals.ran || outstanding(deps).length > 0; looks++) {
       const pending = await askAll<boolean>(deps, [world], 'curbcut.pends()', clock);
@@ -74,11 +74,9 @@ export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, lookin
       const hadTime = await rest(deps, request, { world, clock, ms: restMs, reserveMs: 2 * last.tookMs });
       const changed = await askAll<boolean>(deps, [world, ...last.frames], 'curbcut.still(1000).then(curbcut.hasChanged)', clock);
       if (!hadTime) caveats.push(OUT_OF_TIME);
-      const isSame = isOver(deps) || frame.shown.url !== last.finalUrl || !changed.includes(true);
-      if (isSame && skips && signals.scrolls) caveats.push(WAIT_SKIPPED);
-      if (isSame && !skips && hadTime) outcomes.looked ??= { key: signals.key, found: false };
+      const isSame = isOver(deps) || frame.shown.url !== last.finalUrl || changed.every((answer) => answer === false);
+      if (!skips && hadTime) recordWait(outcomes, 'look', signals, !isSame);
       if (isSame || !hadTime) break;
-      outcomes.looked = { key: signals.key, found: true };
       skips = false;
       if (looks === LOOKS_MAX) {
         caveats.push(NOT_QUIET);

@@ -2,9 +2,9 @@
 import type { Cdp } from '../browser/cdp.ts';
 import type { PageCaveat } from '../../../report/schema/page.ts';
 import { evaluate, isolatedWorldOf, type IsolatedWorld } from '../scripts/source.ts';
-import type { WaitOutcomes, WaitPlan } from '../../crawl/wait-history.ts';
+import type { Wait, WaitOutcomes, WaitPlan } from '../../crawl/wait-history.ts';
 import { TimeLimitExceeded } from '../../../platform/time-limits.ts';
-import { HANGS_ON_SCROLL, notScrolled, viewOnly, waitForMissing } from './caveats.ts';
+import { HANGS_ON_SCROLL, notScrolled, viewOnly, waitForMissing, WAIT_SKIPPED } from './caveats.ts';
 import { type ConditionVariable, HungOnScroll, type VisitClock } from './visit.ts';
 import type { MainFrame } from './main-frame.ts';
 import { NO_SIGNALS, type Scripts, type Signals } from './signals.ts';
@@ -94,8 +94,9 @@ export async function settle(deps: ArrivalDeps & Waits, clock: VisitClock): Prom
   const settled = await waitUntilQuiet(waiting, first);
   const signals = settled === null ? NO_SIGNALS : await signalsOf(waiting, settled);
   if (settled === null) return { world, caveats: [], signals };
-  const scrolled = isKnown(plan, signals) ? NOT_SCROLLED : await scrollThrough(waiting, settled);
-  const caveats: PageCaveat[] = [];
+  const skips = settled.scrolls && isKnown(plan, 'scroll', signals);
+  const scrolled = settled.scrolls && !skips ? await scrollThrough(waiting, signals) : NOT_SCROLLED;
+  const caveats: PageCaveat[] = skips ? [WAIT_SKIPPED] : [];
   if (plan.hangsOnScroll) caveats.push(HANGS_ON_SCROLL);
   if (!scrolled.complete) caveats.push(notScrolled(SCREENS_MAX));
   if (scrolled.viewOnly > 0) caveats.push(viewOnly(scrolled.viewOnly));
@@ -105,11 +106,16 @@ export async function settle(deps: ArrivalDeps & Waits, clock: VisitClock): Prom
 
 async function signalsOf({ scripts, frame, traffic, clock }: Waiting, { scrolls, workers }: Settled): Promise<Signals> {
   const names = await frame.whileAlive(scripts.names(frame.shown.url), clock.left(), 'reading scripts');
-  return { ran: scripts.ran(), key: [...names, scrolls].join(' '), scrolls, connected: workers || traffic.requests.connected() };
+  return { ran: scripts.ran(), key: [...names, scrolls].join(' '), connected: workers || traffic.requests.connected() };
 }
 
-/** Whether pages of the template with the same signals were looked at twice, and the second look has found nothing. */
-export const isKnown = ({ quietSignals }: WaitPlan, { key, connected }: Signals): boolean => !connected && quietSignals.has(key);
+/** Whether pages of the template with the same signals were scrolled, or looked at twice, and showed nothing more. */
+export const isKnown = ({ useless }: WaitPlan, wait: Wait, { key, connected }: Signals): boolean =>
+  !connected && useless.has(`${wait} ${key}`);
+
+export function recordWait(outcomes: WaitOutcomes, wait: Wait, { key }: Signals, found: boolean): void {
+  outcomes.waits.push({ key: `${wait} ${key}`, found });
+}
 
 const isLeaving = ({ frame, traffic }: Waiting): boolean => frame.lost() !== null || traffic.leaving();
 
@@ -171,20 +177,20 @@ function settleAgain(waiting: Waiting): Promise<Settled | null> {
 }
 
 interface Scrolled {
-  settled: Settled | null;
   /** False if the page became longer all the time. */
   complete: boolean;
   /** The number of elements that were visible only while the page was scrolled. */
   viewOnly: number;
 }
 
-const NOT_SCROLLED: Scrolled = { settled: null, complete: true, viewOnly: 0 };
+const NOT_SCROLLED: Scrolled = { complete: true, viewOnly: 0 };
 
 /** Scrolls through a page that shows content when it is scrolled. */
-async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scrolled> {
-  const { plan, world, frame, clock } = waiting;
-  if (plan.hangsOnScroll || !settled.scrolls || isLeaving(waiting)) return NOT_SCROLLED;
-  await markContent(waiting);
+async function scrollThrough(waiting: Waiting, signals: Signals): Promise<Scrolled> {
+  const { plan, outcomes, world, frame, clock } = waiting;
+  if (plan.hangsOnScroll || isLeaving(waiting)) return NOT_SCROLLED;
+  await frame.whileAlive(evaluate(world, 'curbcut.mark()'), clock.left(), 'reading the page');
+  let found = false;
   waiting.latest = performance.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
   let after: Settled | null = null;
   let reached = false;
@@ -200,13 +206,11 @@ async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scroll
     reached = end;
     if (times === SCROLLS_MAX) break;
     after = await settleAgain(waiting);
+    found ||= after?.found === true;
     if (after === null || !after.found) break;
   }
   const counting = isLeaving(waiting) ? 0 : evaluate<number>(world, 'curbcut.viewOnly()');
   const shownOnly = await frame.whileAlive(Promise.resolve(counting), clock.left(), 'reading the page');
-  return { settled: after, complete: reached || after?.found !== true, viewOnly: shownOnly };
-}
-
-async function markContent({ world, frame, clock }: Waiting): Promise<void> {
-  await frame.whileAlive(evaluate(world, 'curbcut.mark()'), clock.left(), 'reading the page');
+  recordWait(outcomes, 'scroll', signals, found || shownOnly > 0);
+  return { complete: reached || after?.found !== true, viewOnly: shownOnly };
 }

@@ -13,13 +13,11 @@ export interface Signals {
   ran: boolean;
   /** Names the scripts and what they observe. Pages of a template with the same key behave alike, as far as one can tell. */
   key: string;
-  /** The page listens to the position to which it is scrolled. */
-  scrolls: boolean;
   /** Workers and open connections send whenever they like, so the second look at such a page is never left out. */
   connected: boolean;
 }
 
-export const NO_SIGNALS: Signals = { ran: false, key: '', scrolls: false, connected: false };
+export const NO_SIGNALS: Signals = { ran: false, key: '', connected: false };
 
 /** More scripts of a document than this are told apart by their number. */
 const READ_MAX = 50;
