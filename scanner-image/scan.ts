@@ -16,6 +16,7 @@ import type { EgressLimits } from './egress/target-guard.ts';
 import { kindOf } from './egress/egress-failures.ts';
 import { openEgress, type Egress } from './egress/proxy.ts';
 import { ScanFailed } from './pod/failure.ts';
+import { REST_MS } from './page/visit/looks.ts';
 import { createPictureBudget, type KeptPicture, type PictureBudget, type PictureLimits } from './page/visit/pictures.ts';
 import { isPrepared } from './page/session/renewable-state.ts';
 import { createSession } from './page/session/session.ts';
@@ -46,6 +47,8 @@ export interface ScanDeps extends ScanControl {
   signIn?: SignIn | null;
   /** The time limit of one step of the sign-in, in milliseconds. */
   stepMs?: number;
+  /** The time between two looks at a page, in milliseconds. Default: `REST_MS` of `page/visit/looks.ts` */
+  restMs?: number;
   /** Called while the browser starts and the process has nothing to do. */
   onBrowserStarting?: () => void;
   /** Default: `createResolver` of the platform. */
@@ -115,7 +118,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
   });
   const pictures = options.pictures ? createPictureBudget(deps.pictureLimits, redactor.values) : null;
   const hasSession = signIn !== null || isPrepared(options.crawl);
-  const tab = await tabOf(input, { egress, pictures, hasSession, signIn, redactor });
+  const tab = await tabOf(input, { egress, pictures, hasSession, signIn, redactor, restMs: deps.restMs ?? REST_MS });
   const pool = createPool({ machine: trust.machine, proxy: egress.url, log, languages: languagesOf(options.locale), tab });
   const close = async (): Promise<void> => {
     try {
@@ -174,15 +177,15 @@ async function refuseForbiddenTarget(egress: Egress, target: URL): Promise<void>
 /** Returns the function that says how tabs of a browser are opened. */
 async function tabOf(
   { options, pagesReserved, contactUrl }: ScanInput,
-  scan: { egress: Egress; pictures: PictureBudget | null; hasSession: boolean; signIn: SignIn | null; redactor: Redactor },
+  scan: { egress: Egress; pictures: PictureBudget | null; hasSession: boolean; signIn: SignIn | null; redactor: Redactor; restMs: number },
 ): Promise<(browserVersion: string) => TabDeps> {
-  const { egress, pictures, hasSession, signIn, redactor } = scan;
+  const { egress, pictures, hasSession, signIn, redactor, restMs } = scan;
   const [source, watch] = await Promise.all([axeSource(options.locale, { hasSession }), watchSource()]);
   const { waitFor, settleMs } = options.crawl;
   return (version) => ({
     source,
     watch,
-    settling: { waitFor, settleMs },
+    settling: { waitFor, settleMs, restMs },
     options: axeOptions(options),
     htmlTotal: htmlTotal(pagesReserved),
     identity: identityOf(version, CURBCUT_VERSION, options.locale, contactUrl),

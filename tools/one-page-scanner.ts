@@ -42,7 +42,7 @@ export async function openOnePageScanner(target: { level: WcagLevel; version: Wc
     tab: (version) => ({
       source,
       watch,
-      settling: { waitFor: '', settleMs: 0 },
+      settling: { waitFor: '', settleMs: 0, restMs: REST_MS },
       options: axeOptions({ wcagLevel: target.level, wcagVersion: target.version, advice: false }),
       htmlTotal: htmlTotal(1),
       identity: identityOf(version, CURBCUT_VERSION, 'en'),

@@ -9,8 +9,11 @@ import type { ReportPage } from '../../report/schema/page.ts';
 import { nightly } from '../support/nightly.ts';
 import { createRandom } from '../support/random.ts';
 import { openGeneratedSite, PARTS } from './fixtures/generated-site.ts';
+import { REST_MS } from '../../scanner-image/page/visit/looks.ts';
 import { found, scan } from './site.ts';
 
+/** The time between two looks as in a scan of a user. */
+const FULL = { restMs: REST_MS };
 const SITES = Number(process.env.DETERMINISM_SITES ?? nightly(3, 50));
 const FIRST_SEED = Number(process.env.DETERMINISM_SEED ?? nightly(31, 1));
 const WORKERS = nightly([1, 4], [1, 2, 4]);
@@ -19,7 +22,7 @@ const SIDE_BY_SIDE = 3;
 
 /** What a scan reports, without durations and places, which describe a moment. */
 async function resultsOf(url: string, workers: number): Promise<{ pages: ReportPage[]; addressesLeft: number }> {
-  const { pages, addressesLeft } = await scan(url, { maxPages: 8 }, { workers, pageBudgetMs: 60_000 });
+  const { pages, addressesLeft } = await scan(url, { maxPages: 8 }, { workers, pageBudgetMs: 60_000 }, FULL);
   return { addressesLeft, pages: pages.map((page) => withoutPlaces({ ...page, duration_ms: 0 })) };
 }
 

@@ -4,13 +4,16 @@
  */
 import { expect } from 'chai';
 import type { TestedPage } from '../../report/schema/page.ts';
+import { REST_MS } from '../../scanner-image/page/visit/looks.ts';
 import { found, html, openSite, scan, script, testedOf, type Route, type Site } from './site.ts';
 
+/** The time between two looks as in a scan of a user. */
+const FULL = { restMs: REST_MS };
 const SHOW = `const show = () => document.querySelector('main').insertAdjacentHTML('beforeend', '<img src="/_none.png" id="late">');`;
 const page = (code: string, body = ''): string => html(body, { head: script(SHOW) }).replace('</main>', `</main>${script(code)}`);
 const blob = (code: string): string => `URL.createObjectURL(new Blob([${JSON.stringify(code)}], { type: 'text/javascript' }))`;
 const PALE = '#pale { color: #bbb } #pale { background: #fff }';
-const after =
+const answerAfter =
   (ms: number, type: string, body: string | Buffer): Route =>
   (_request, response) =>
     void setTimeout(() => response.writeHead(200, { 'content-type': type }).end(body), ms);
@@ -81,9 +84,9 @@ const events =
     for (const ms of delays) setTimeout(() => response.write('data: 1\n\n'), ms);
   };
 const parts: Record<string, Route> = {
-  '/_slow.json': after(1200, 'application/json', '{}'),
-  '/_slow.gif': after(1000, 'image/gif', PIXEL),
-  '/_slow.css': after(1000, 'text/css', PALE),
+  '/_slow.json': answerAfter(1200, 'application/json', '{}'),
+  '/_slow.gif': answerAfter(1000, 'image/gif', PIXEL),
+  '/_slow.css': answerAfter(1000, 'text/css', PALE),
   '/_events': events([50, 1500]),
   '/_late-event': events([3300]),
   '/_frame': late['worker-that-says-ready']!,
@@ -104,7 +107,7 @@ describe('a page that changes after it seemed at rest', () => {
     );
     const routes = Object.fromEntries(Object.entries(all).map(([name, body]) => [`/${name}`, body.replace('<title>', `<title>${name} `)]));
     site = await openSite({ '/': start, ...routes, ...parts });
-    const { pages } = await scan(site.origin, { maxPages: 40 }, { workers: 2, pageBudgetMs: 60_000 });
+    const { pages } = await scan(site.origin, { maxPages: 40 }, { workers: 2, pageBudgetMs: 60_000 }, FULL);
     tested = new Map(testedOf(pages).map((one) => [pathOf(one).slice(1), one]));
   });
   after(() => site.close());
@@ -137,7 +140,7 @@ describe('the second look', () => {
       '/': html(LIST.map((path) => `<a href="${path}">${path}</a>`).join(' ')),
       ...Object.fromEntries(LIST.map((path, at) => [path, page(at < 14 ? sticky : `${sticky}; ${lazy}`, `<p>${path}</p>${body}`)])),
     });
-    const pages = testedOf((await scan(site.origin, { maxPages: 20 }, { workers: 2 })).pages).filter((one) => pathOf(one) !== '/');
+    const pages = testedOf((await scan(site.origin, { maxPages: 20 }, { workers: 2 }, FULL)).pages).filter((one) => pathOf(one) !== '/');
     expect(pages.map(found).flat()).to.deep.equal(['image-alt #late', 'image-alt #late']);
     const skipped = pages.filter((one) => kindsOf(one).includes('wait_skipped')).map(pathOf);
     expect(skipped).to.include('/p/14').and.not.include('/p/1');
@@ -147,7 +150,7 @@ describe('the second look', () => {
   it('counts when the page keeps changing, and says so', async () => {
     const slides = `let at = 0; setInterval(() => { at += 1; document.querySelectorAll('main p').forEach((slide, index) => (slide.hidden = index !== at % 3)); }, 700)`;
     site = await openSite({ '/': page(slides, '<p>One</p><p hidden>Two slides</p><p hidden>Three words here</p>') });
-    const [tested] = testedOf((await scan(site.origin, {}, { pageBudgetMs: 40_000 })).pages);
+    const [tested] = testedOf((await scan(site.origin, {}, { pageBudgetMs: 40_000 }, FULL)).pages);
     expect(tested && kindsOf(tested)).to.deep.equal(['not_quiet']);
   });
 

@@ -107,13 +107,18 @@ export function signInOf(url: string, values: Record<string, string>, plan: Sign
   return read.signIn;
 }
 
+/** Most tests are not about late content. */
+const QUICK_REST_MS = 300;
+
 export async function scan(
   url: string,
   options: Partial<GivenOptions> = {},
   more: Partial<Omit<ScanInput, 'options'>> = {},
   deps: Partial<ScanDeps> = {},
 ): Promise<ScanOutput> {
-  const result = await inSharedBrowser(() => runScan(inputOf(url, options, more), { machine, log: silentLogger, ...deps }));
+  const result = await inSharedBrowser(() =>
+    runScan(inputOf(url, options, more), { machine, log: silentLogger, restMs: QUICK_REST_MS, ...deps }),
+  );
   await result.closed;
   return result;
 }

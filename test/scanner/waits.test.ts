@@ -3,8 +3,11 @@ import { expect } from 'chai';
 import type { TestedPage } from '../../report/schema/page.ts';
 import { drawNothingFor } from './fixtures/late-frames.ts';
 import { nightly } from '../support/nightly.ts';
+import { REST_MS } from '../../scanner-image/page/visit/looks.ts';
 import { found, html, openSite, scan, script, testedOf, type Route, type Site } from './site.ts';
 
+/** The time between two looks as in a scan of a user. */
+const FULL = { restMs: REST_MS };
 const FAULT = '<img src="/none.png" id="late">';
 const SHOW = `const show = () => document.querySelector('main').insertAdjacentHTML('beforeend', '${FAULT}');`;
 const page = (code: string, body = ''): string => html(body, { head: script(SHOW) }).replace('</main>', `</main>${script(code)}`);
@@ -25,7 +28,7 @@ describe('the wait for work that is neither a request nor a change', () => {
   });
   async function scanPages(routes: Record<string, Route>, path = '/', pageBudgetMs = 20_000): Promise<TestedPage[]> {
     site = await openSite(routes);
-    return testedOf((await scan(site.origin + path, {}, { pageBudgetMs })).pages);
+    return testedOf((await scan(site.origin + path, {}, { pageBudgetMs }, FULL)).pages);
   }
 
   const shown: Record<string, string> = {
@@ -69,7 +72,7 @@ describe('the wait for work that is neither a request nor a change', () => {
       const start = html(names.map((name) => `<a href="${pathOf(name)}">${name}</a>`).join(''));
       const routes = Object.fromEntries(names.map((name) => [pathOf(name), shown[name]!]));
       const all = await openSite({ '/': start, ...routes, ...frames });
-      const { pages } = await scan(all.origin, {}, { pageBudgetMs: 20_000, workers: 2 });
+      const { pages } = await scan(all.origin, {}, { pageBudgetMs: 20_000, workers: 2 }, FULL);
       await all.close();
       tested = new Map(testedOf(pages).map((one) => [new URL(one.url).pathname, one]));
     });

@@ -202,7 +202,7 @@ async function enterFrame(run: FrameRun, parent: IsolatedWorld, at: number): Pro
   const options = JSON.stringify({ quietMs: QUIET_MS, capMs: SETTLE_MS, load: true });
   const { contentType, parserError } = await evaluate<Pick<PageFacts, 'contentType' | 'parserError'>>(
     world,
-    `curbcut.settle(${options}).then(() => curbcut.still(${FONTS_MS})).then(() => ({ contentType: document.contentType, parserError: curbcut.parserError() }))`,
+    `curbcut.settle(${options}).then(() => curbcut.still(${FONTS_MS})).then(curbcut.documentKind)`,
   );
   if (!isHtml(contentType))
     return { ok: false, reason: 'not_html', message: `The frame shows ${contentType}, not a web page.`, url: found.url };

@@ -260,4 +260,6 @@ function content() {
   return { whole: hexOf(whole), main: hexOf(part) };
 }
 
-globalThis.curbcut = { ...globalThis.curbcut, facts: () => JSON.stringify(facts()), parserError };
+/** Whether a document is a web page that the browser could read. */
+const documentKind = () => ({ contentType: document.contentType, parserError: parserError() });
+globalThis.curbcut = { ...globalThis.curbcut, facts: () => JSON.stringify(facts()), documentKind };

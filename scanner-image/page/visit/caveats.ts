@@ -8,8 +8,7 @@ const URL_MAX = 200;
 
 export const NOT_QUIET: PageCaveat = {
   kind: 'not_quiet',
-  message:
-    'The page still changed at the last look. The result is that of the last test. If content is missing, raise crawl.settleMs or name an element in crawl.waitFor.',
+  message: 'The page still changed at the last look. If content is missing, raise crawl.settleMs or name an element in crawl.waitFor.',
 };
 
 export const notScrolled = (screens: number): PageCaveat => ({

@@ -32,9 +32,10 @@ export interface WrongLook {
   finalUrl: string;
 }
 
-/** The time between two looks, in milliseconds of a machine that is not slow; and where someone may send to the page, or a timer is left. */
-const REST_MS = 3000;
-const LONG_REST_MS = 4000;
+/** The time between two looks, in milliseconds. */
+export const REST_MS = 3000;
+/** How much longer it is where someone may send to the page, or a timer is left. */
+const LONGER = 4 / 3;
 /** The time in which a page whose second look is left out becomes quiet after its test, in milliseconds. */
 const SHORT_REST_MS = 100;
 /** The looks at a page that keeps changing. */
@@ -61,7 +62,7 @@ interface LastLook {
  * pages of a template it is left out where pages with the same signals did not change.
  */
 export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, looking: LookingAgain): Promise<LastLook> {
-  const { frame, traffic } = deps;
+  const { frame, traffic, rules } = deps;
   const { arrival, clock, outcomes, look } = looking;
   const { signals, world } = arrival;
   const caveats: PageCaveat[] = [];
@@ -70,7 +71,13 @@ export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, lookin
   try {
     for (let looks = 1; signals.ran || outstanding(deps).length > 0; looks++) {
       const pending = await askAll<boolean>(deps, [world], 'curbcut.pends()', clock);
-      const restMs = !signals.ran ? 0 : skips ? SHORT_REST_MS : signals.connected || pending.includes(true) ? LONG_REST_MS : REST_MS;
+      const restMs = !signals.ran
+        ? 0
+        : skips
+          ? SHORT_REST_MS
+          : signals.connected || pending.includes(true)
+            ? LONGER * rules.restMs
+            : rules.restMs;
       const hadTime = await rest(deps, request, { world, clock, ms: restMs, reserveMs: 2 * last.tookMs });
       const changed = await askAll<boolean>(deps, [world, ...last.frames], 'curbcut.still(1000).then(curbcut.hasChanged)', clock);
       if (!hadTime) caveats.push(OUT_OF_TIME);
@@ -103,7 +110,7 @@ export async function restOnce(
   request: VisitRequest,
   { world, clock }: { world: IsolatedWorld; clock: VisitClock },
 ): Promise<void> {
-  await rest(deps, request, { world, clock, ms: LONG_REST_MS, reserveMs: clock.left() / 2 });
+  await rest(deps, request, { world, clock, ms: LONGER * deps.rules.restMs, reserveMs: clock.left() / 2 });
 }
 
 interface Rest {

@@ -16,6 +16,8 @@ export interface SettleRules {
   waitFor: string;
   /** An additional wait on every page, in milliseconds. */
   settleMs: number;
+  /** The time between two looks at a page, in milliseconds of a machine that is not slow. */
+  restMs: number;
 }
 
 export interface ArrivalDeps {
