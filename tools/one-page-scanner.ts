@@ -5,6 +5,7 @@ import { axeOptions, axeSource, htmlTotal, watchSource } from '../scanner-image/
 import type { Machine } from '../scanner-image/page/browser/chromium.ts';
 import { identityOf, languagesOf } from '../scanner-image/page/browser/target.ts';
 import { createPool } from '../scanner-image/page/browser/pool.ts';
+import { REST_MS } from '../scanner-image/page/visit/looks.ts';
 import type { Visit, VisitRequest } from '../scanner-image/page/visit/visit.ts';
 import { EVERY_WAIT } from '../scanner-image/crawl/wait-history.ts';
 import { openEgress } from '../scanner-image/egress/proxy.ts';

@@ -14,8 +14,8 @@ import { found, scan } from './site.ts';
 
 /** The time between two looks as in a scan of a user. */
 const FULL = { restMs: REST_MS };
-const SITES = Number(process.env.DETERMINISM_SITES ?? nightly(3, 50));
-const FIRST_SEED = Number(process.env.DETERMINISM_SEED ?? nightly(31, 1));
+const SITES = Number(process.env.DETERMINISM_SITES ?? nightly(4, 50));
+const FIRST_SEED = Number(process.env.DETERMINISM_SEED ?? nightly(104, 1));
 const WORKERS = nightly([1, 4], [1, 2, 4]);
 /** Sites that are scanned at the same time. Most of the time a scan waits for delayed answers. */
 const SIDE_BY_SIDE = 3;
