@@ -61,6 +61,22 @@ describe('OTLP exporter', () => {
     }
   });
 
+  it('records nothing of a trace that its caller does not sample, and tells those below', async () => {
+    const collector = await startCollector();
+    try {
+      const { tracer } = tracerTo(collector.url);
+      const parent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00';
+      const unsampled = tracer.start('unsampled', { parent });
+      expect(unsampled.traceparent).to.equal(parent);
+      unsampled.end();
+      tracer.start('sampled').end();
+      await tracer.close();
+      expect(collector.spans.map(({ name }) => name)).to.deep.equal(['sampled']);
+    } finally {
+      await collector.close();
+    }
+  });
+
   it('does not follow a redirect, which would carry its headers to another origin', async () => {
     const other = await startCollector();
     const moved = createServer((_request, response) => response.writeHead(307, { location: `${other.url}/v1/traces` }).end());

@@ -71,19 +71,4 @@ describe('tracing of a scan', function () {
     }
     expect(new Set(spans.map(({ spanId }) => spanId)).size).to.equal(spans.length);
   });
-
-  it('records nothing if the caller does not sample its trace', async () => {
-    const before = collector.spans.filter((span) => span.traceId === traceId).length;
-    const unsampled = await submit('00', 1);
-    // The spans of a later scan show that those of the first would have arrived.
-    const sampled = await submit('01', 1);
-    await eventually(
-      async () => collector.spans.filter(({ name, attributes }) => name === 'settle' && attributes['curbcut.scan_id'] === sampled).length,
-      (count) => count === 1,
-    );
-    expect(collector.spans.length).to.be.greaterThan(before);
-    // Following the scan is a separate request, which has no such flag.
-    const recorded = collector.spans.filter(({ attributes }) => attributes['curbcut.scan_id'] === unsampled);
-    expect(recorded.map(({ name }) => name)).to.deep.equal(['GET /v1/ci/scans/:scan_id/events']);
-  });
 });
