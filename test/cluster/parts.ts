@@ -37,7 +37,7 @@ const OPERATOR = NIGHTLY
 
 /** Of the whole scans, a commit runs those with pods of every outcome; the others differ in the client. */
 const JOURNEY = NIGHTLY
-  ? ['test/journey/{command-line,team,traces,whole-scan}.test.ts', 'test/journey/walks/platform-engineer.test.ts']
+  ? ['test/journey/{team,traces,whole-scan}.test.ts', 'test/journey/walks/platform-engineer.test.ts']
   : ['test/journey/{team,whole-scan}.test.ts', 'test/journey/walks/platform-engineer.test.ts'];
 
 /** In the order in which they are started: the longest first. Each part uses namespaces of its own. */
@@ -48,7 +48,6 @@ export const PARTS: Readonly<Record<string, Part>> = {
   faults: { files: ['test/cluster/faults.test.ts'], node: 0.5, images: true, nightly: true },
   // Waits most of the time. API, operator and the dependencies that it interrupts run beside the cluster, not on it.
   outages: { files: ['test/cluster/outages.test.ts'], node: 0.5, images: true, nightly: true },
-  // `people.test.ts` needs the mail catcher of `make run`; the one of `chart` is its counterpart.
   journey: { files: JOURNEY, node: 0.5, images: true },
   runtime: { files: ['test/runtime/*.test.ts'], node: 0, images: false },
   // One process: its files install and delete the same custom resource definition.

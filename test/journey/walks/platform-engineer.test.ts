@@ -90,14 +90,6 @@ describe('a platform engineer with kubectl', function () {
     expect(await printed('organisation', SHOP)).to.include({ READY: 'True' });
   });
 
-  it('cannot apply a schedule that is no schedule', async () => {
-    const refused = await product.kubectl(['apply', '-f', '-'], schedule('typo', '0 25 * * *')).then(
-      () => 'applied',
-      (error: Error) => error.message,
-    );
-    expect(refused).to.include('spec.schedule').and.include('hour');
-  });
-
   it('sees at once that a schedule never fires, and reads why', async () => {
     await product.kubectl(['apply', '-f', '-'], schedule('never', '0 0 30 2 *'));
     const row = await eventually(
