@@ -134,6 +134,19 @@ describe('settling', () => {
     ]);
   });
 
+  it('waits neither for a body that no script reads, nor calls it unanswered', async () => {
+    const json = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+    const requests = ['sized', 'unsized'].map((name) => `fetch('/_${name}', { method: 'POST' }).then(({ ok }) => ok)`);
+    await open({
+      '/': html(FAULT + script(requests.join(';'))),
+      '/_sized': (_request, response) => void response.writeHead(200, { ...json, 'content-length': 2 }).end('{}'),
+      '/_unsized': (_request, response) => void response.writeHead(200, json).end('{}'),
+    });
+    const [page] = testedOf((await scan(`${site.origin}/`)).pages);
+    expect([found(page), page!.caveats]).to.deep.equal([['image-alt #fault'], []]);
+    expect(page!.duration_ms).to.be.below(4000);
+  });
+
   it('names data that is on its way when the time of the page is over, however young the request', async () => {
     const steps = `(async () => { for (let at = 0; at < 30; at += 1) await fetch('/_step'); document.querySelector('main').innerHTML = '${FAULT}'; })()`;
     await open({

@@ -29,6 +29,9 @@ describe('traffic of a tab', () => {
       sent,
       pass,
       over: (how: string, requestId: string) => cdp.emit(`Network.${how}`, { requestId }),
+      answer: (requestId: string, headers: object = {}) =>
+        cdp.emit('Network.responseReceived', { requestId, response: { url: 'https://a.test/data', headers } }),
+      data: (requestId: string, encodedDataLength: number) => cdp.emit('Network.dataReceived', { requestId, encodedDataLength }),
       changes: () => changes,
     };
   }
@@ -44,6 +47,25 @@ describe('traffic of a tab', () => {
     over('loadingFailed', 'script');
     over('loadingFinished', 'picture');
     expect([traffic.requests.pending(1500), changes()]).to.deep.equal([0, 3]);
+  });
+
+  it('takes a body that nobody reads for arrived: by its length, or when no more data comes', async () => {
+    const { traffic, sent, answer, data, pass } = await watchedSession();
+    const pending = (): number => traffic.requests.pending(5000);
+    for (const id of ['sized', 'cut', 'unsized', 'headers only']) sent(id);
+    answer('sized', { 'content-length': '11' });
+    answer('cut', { 'Content-Length': '11' });
+    answer('unsized');
+    answer('headers only');
+    data('sized', 11);
+    expect(pending()).to.equal(3);
+    for (const id of ['cut', 'unsized']) data(id, 5);
+    pass(400);
+    data('unsized', 5);
+    pass(400);
+    expect(pending()).to.equal(3);
+    pass(100);
+    expect([pending(), traffic.requests.openData(900).length]).to.deep.equal([2, 2]);
   });
 
   it('ignores the script of a worker, because its end is reported only to the worker', async () => {

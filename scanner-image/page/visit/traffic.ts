@@ -125,6 +125,12 @@ const AWAITED_TYPES = ['Script', 'XHR', 'Fetch', 'Document'];
 /** Resource types that change what a page shows when they arrive. */
 const SHOWN_TYPES = [...AWAITED_TYPES, 'Stylesheet', 'Image', 'Font'];
 
+/**
+ * The browser reports the end of a response to `fetch` only when its script has read the body, which some never do. A body of unknown
+ * length without more data for this time counts as arrived, in milliseconds; or it is a stream, like those that send messages.
+ */
+const SILENT_MS = 500;
+
 /** More open requests than this keep the browser busy for as long as they load. */
 const OPEN_REQUESTS_MAX = 2000;
 
@@ -137,10 +143,20 @@ const PARSER_TYPES = ['Script', 'Stylesheet'];
 const isForParser = ({ type }: OpenRequest): boolean => PARSER_TYPES.includes(type);
 const isData = ({ type }: OpenRequest): boolean => AWAITED_TYPES.includes(type);
 
+interface FollowedRequest extends OpenRequest {
+  since: number;
+  session: Cdp;
+  loaderId: string;
+  /** What is missing of the body, in bytes; NaN if the response does not tell its length. */
+  bytesLeft: number;
+  /** When the last data of a body of unknown length arrived. */
+  heard: number;
+}
+
 /** What is known about the requests of a page. */
 interface State {
   /** Requests by ID, which is unique among all processes of the browser. */
-  open: Map<string, OpenRequest & { since: number; session: Cdp; loaderId: string }>;
+  open: Map<string, FollowedRequest>;
   /** A WebSocket or an event stream was opened. */
   connected: boolean;
   /** The last request of each style sheet. */
@@ -167,16 +183,27 @@ function follow(session: Cdp, state: State, { mainFrame, changes, monotonic }: R
     // request of a document has the ID of its loader.
     if (loaderId === '' || type === undefined || (requestId === loaderId && frameId === mainFrame) || state.open.has(requestId)) return;
     if (type === 'EventSource') state.connected = true;
-    else state.open.set(requestId, { url: request.url, type, since: monotonic(), session, loaderId });
+    else state.open.set(requestId, { url: request.url, type, since: monotonic(), session, loaderId, bytesLeft: NaN, heard: Infinity });
   });
   session.on('Page.frameNavigated', ({ frame }) => {
     // What the documents before it asked for ends without an event.
     if (frame.id === mainFrame) for (const [id, { loaderId }] of state.open) if (loaderId !== frame.loaderId) state.open.delete(id);
   });
-  session.on('Network.responseReceived', ({ requestId, response }) => {
-    if (/^https?:/.test(response.url)) state.answered.add(originOf(response.url));
+  session.on('Network.responseReceived', ({ requestId, response: { url, headers } }) => {
+    if (/^https?:/.test(url)) state.answered.add(originOf(url));
+    const request = state.open.get(requestId);
     // The end of a frame's document is reported to the process of the frame.
-    if (state.open.get(requestId)?.type === 'Document') state.open.delete(requestId);
+    if (request?.type === 'Document') state.open.delete(requestId);
+    else if (request !== undefined) request.bytesLeft = Number(headers['content-length'] ?? headers['Content-Length']);
+  });
+  session.on('Network.dataReceived', ({ requestId, encodedDataLength }) => {
+    const request = state.open.get(requestId);
+    if (request?.type !== 'Fetch') return;
+    request.bytesLeft -= encodedDataLength;
+    if (request.bytesLeft <= 0) onEnd({ requestId });
+    if (!Number.isNaN(request.bytesLeft)) return;
+    request.heard = monotonic();
+    setTimeout(() => changes.notify(), SILENT_MS).unref();
   });
   session.on('Network.loadingFinished', onEnd);
   session.on('Network.loadingFailed', onEnd);
@@ -189,7 +216,7 @@ function watchRequests(deps: RequestsDeps) {
   let leftOpen: WaitPlan['leftOpen'] = new Set();
   follow(cdp, state, deps);
 
-  const open = (): (OpenRequest & { since: number; session: Cdp })[] => [...state.open.values()];
+  const open = (): FollowedRequest[] => [...state.open.values()].filter(({ heard }) => monotonic() < heard + SILENT_MS);
   const staysOpen = ({ url }: OpenRequest): boolean => leftOpen.size > 0 && leftOpen.has(withoutQuery(url) ?? '');
   const forParser = (): OpenRequest[] => open().filter((request) => request.session === cdp && isForParser(request));
   function forget(session: Cdp): void {
