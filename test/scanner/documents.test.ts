@@ -145,6 +145,25 @@ describe('findings', () => {
     expect(helps[0]).to.not.equal(helps[1]);
   });
 
+  it('of level AA do not change when AAA is asked for, in frames neither', async () => {
+    const shadows = `<p style="color: #999; background: #555; text-shadow: 0 0 3px #000" id="fails">Some words</p>
+      <p style="color: #555; background: #999; text-shadow: 0 0 1px #000, 0 0 1px #000, 0 0 2px #000" id="passes">Some words</p><p style="color: #666" id="grey">Some words</p>`;
+    const framed = `${shadows}<iframe src="/framed" title="f"></iframe>`;
+    await open({ '/': html(`${shadows}<a href="/frames">f</a>`), '/frames': html(framed, { title: 'frames' }), '/framed': html(shadows) });
+    const results = async (wcagLevel: 'AA' | 'AAA'): Promise<[string[], string[]][]> => {
+      const { pages } = await scan(`${site.origin}/`, { wcagLevel });
+      const enhanced = (line: string): boolean => line.startsWith('color-contrast-enhanced');
+      return testedOf(pages).map((page) => [found(page).filter((line) => !enhanced(line)), found(page).filter(enhanced)]);
+    };
+    const [aa, aaa] = [await results('AA'), await results('AAA')];
+    expect(aa.map(([fails]) => fails)).to.deep.equal([
+      ['color-contrast #fails'],
+      ['color-contrast #fails', 'color-contrast iframe | #fails'],
+    ]);
+    expect(aaa.map(([fails]) => fails)).to.deep.equal(aa.map(([fails]) => fails));
+    expect(aaa[1]![1]).to.include('color-contrast-enhanced #grey').and.to.include('color-contrast-enhanced iframe | #grey');
+  });
+
   it('include autoplaying sound without playing it', async () => {
     const wav = Buffer.alloc(44 + 8000 * 5);
     wav.write('RIFF', 0);

@@ -93,6 +93,20 @@ function optionsFor(options) {
   return waits ? options : { ...options, preload: false };
 }
 
+const isTripleA = (tag) => tag.endsWith('aaa');
+const LISTS = ['violations', 'incomplete', 'passes', 'inapplicable'];
+
+/**
+ * The options of the runs that test this document. The rules of level AAA run apart: axe-core remembers what `color-contrast` and
+ * `color-contrast-enhanced` find out about a shadow for both, although they measure it differently.
+ */
+function runsOf(options) {
+  const { type, values } = options.runOnly;
+  const ours = optionsFor({ ...options, runOnly: { type, values: values.filter((tag) => !isTripleA(tag)) } });
+  if (!values.some(isTripleA)) return [ours];
+  return [ours, { ...ours, runOnly: { type, values: values.filter(isTripleA) }, rules: {}, preload: false }];
+}
+
 /** Names of form fields that axe-core fails on, because they hide properties of the form: with an error or without an end. */
 const FATAL_NAMES = ['nodeName', 'parentNode', 'getAttribute', 'hasAttributes', 'classList'];
 /** With these names axe-core passes over the content of the form. */
@@ -223,7 +237,11 @@ globalThis.curbcut = {
     refuseHidden();
     globalThis.curbcut.remember();
     selectors = new WeakMap();
-    const results = await axe.run(document, { ...optionsFor(options), elementRef: true });
+    const results = Object.fromEntries(LISTS.map((list) => [list, []]));
+    for (const run of runsOf(options)) {
+      const found = await axe.run(document, { ...run, elementRef: true });
+      for (const list of LISTS) results[list].push(...found[list]);
+    }
     return slim(results, { node: ({ element }) => describe(element, htmlTotal), related: ({ element }) => outline(element) });
   },
   /** Tests one of several documents. `context` and `place` come from the parent of this frame; null for the page itself. */
@@ -234,7 +252,9 @@ globalThis.curbcut = {
     elements = new Map();
     selectors = new WeakMap();
     try {
-      const partial = await axe.runPartial(context ?? document, optionsFor(options));
+      const [first, ...others] = runsOf(options);
+      const partial = await axe.runPartial(context ?? document, first);
+      for (const run of others) partial.results.push(...(await axe.runPartial(context ?? document, run)).results);
       describePartial(partial, htmlTotal);
       frames = partial.frames.map((spec) => elements.get(spec));
       return JSON.stringify({
