@@ -141,6 +141,13 @@ describe('unusual documents', () => {
     expect(framedError?.frames_untested.map(({ path, reason }) => [path, reason])).to.deep.equal([[['#frame'], 'test_failed']]);
   });
 
+  it('are tested beside a link that is never displayed', async () => {
+    const link = '<p>Words <a href="/" style="color: #00f; text-decoration: none" id="link">a link</a> and more of them</p>';
+    site = await openSite({ '/': html(`<p>Words before <video controls><a href="/film">Film</a></video> and after</p>${link}`) });
+    const [page] = testedOf((await scan(`${site.origin}/`, { maxPages: 1 })).pages);
+    expect([found(page), page!.caveats]).to.deep.equal([['link-in-text-block #link'], []]);
+  });
+
   it('are not tested if they are XHTML that is not well formed, as pages and in frames', async () => {
     const xhtml = (body: string): string =>
       `<html xmlns="http://www.w3.org/1999/xhtml" lang="en"><head><title>x</title></head><body>${body}</body></html>`;
