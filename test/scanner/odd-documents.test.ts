@@ -1,7 +1,7 @@
 /** Documents that scanners stumble over: each is tested, or has the right reason. */
 import { expect } from 'chai';
 import { nightly } from '../support/nightly.ts';
-import { FAULT, file, found, html, openSite, scan, testedOf, untested, type Route, type Site } from './site.ts';
+import { FAULT, file, found, html, openSite, scan, script, testedOf, untested, type Route, type Site } from './site.ts';
 
 const pageOf = (body: string, head = ''): string =>
   `<!doctype html><html lang="en"><head><title>t</title>${head}</head><body>${body}</body></html>`;
@@ -139,6 +139,32 @@ describe('unusual documents', () => {
     const framedError = testedOf(pages).find(({ url }) => url.endsWith('/frame-error'));
     expect(found(framedError)).to.deep.equal(['image-alt #fault']);
     expect(framedError?.frames_untested.map(({ path, reason }) => [path, reason])).to.deep.equal([[['#frame'], 'test_failed']]);
+  });
+
+  it('are tested with the roles, names and labels that custom elements give themselves, in frames too', async () => {
+    const element = (name: string, code: string): string =>
+      `customElements.define('${name}', class extends HTMLElement { static formAssociated = true; #own = this.attachInternals(); connectedCallback() { ${code} } });`;
+    const elements =
+      element('x-tab', 'this.#own.role = "tab"') +
+      element('x-item', 'this.#own.role = "listitem"') +
+      element('x-named', 'this.#own.ariaLabel = "Street"') +
+      element('x-referred', 'this.#own.ariaLabelledByElements = [this.getRootNode().getElementById("caption")]') +
+      element('x-labelled', '') +
+      element(
+        'x-root',
+        `this.attachShadow({ mode: 'closed' }).innerHTML = '<p id="caption">Town</p><x-referred role="textbox"></x-referred>'`,
+      );
+    const body = `<div role="tablist" aria-label="Views"><x-tab>One</x-tab></div><x-item aria-checked="true" id="fails">One</x-item>
+      <x-named role="textbox"></x-named><label>Name <x-labelled role="textbox"></x-labelled></label><x-root></x-root>${script(elements)}`;
+    site = await openSite({
+      '/': (_request, response) =>
+        response
+          .writeHead(200, { 'content-type': 'text/html' })
+          .end(html(`${body}<iframe title="f" src="http://localhost:${site.port}/_framed"></iframe>`)),
+      '/_framed': html(body),
+    });
+    const [page] = testedOf((await scan(`${site.origin}/`, { maxPages: 1 })).pages);
+    expect(found(page)).to.deep.equal(['aria-allowed-attr #fails', 'aria-allowed-attr iframe | #fails']);
   });
 
   it('are tested beside a link that is never displayed', async () => {

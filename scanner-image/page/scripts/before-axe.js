@@ -71,6 +71,24 @@ globalThis.curbcutRoots = {
   },
 };
 
+// Where axe-core looks for what custom elements say through ElementInternals. Only the page's own world has it (watch.js).
+globalThis._elementInternals = {
+  get(element) {
+    const box = document.createComment('');
+    const values = {};
+    const hear = ({ relatedTarget }) => {
+      const [name, ...words] = box.data.split(' ');
+      values[name] = relatedTarget === null ? words.join(' ') : [...(values[name] ?? []), relatedTarget];
+    };
+    element.addEventListener('curbcut-value', hear);
+    element.dispatchEvent(new MouseEvent('curbcut-internals', { relatedTarget: box }));
+    element.removeEventListener('curbcut-value', hear);
+    // axe-core does not know that a label names an element with a role.
+    if (element.ariaLabel === null && values.ariaLabel === undefined) values.ariaLabelledByElements ??= values.labels;
+    return values;
+  },
+};
+
 /*
  * Withdraws the speculation rules of the page before the browser follows them: it would load pages that the crawl may not load, such
  * as those that robots.txt disallows. The rules of a script are withdrawn when it leaves the document, and do not come back with it.

@@ -140,6 +140,32 @@ watch(Element.prototype, 'attachShadow', (_values, root, host) => {
 for (const owner of [Element.prototype, ShadowRoot.prototype]) watch(owner, 'setHTMLUnsafe', () => send(new Message('root')));
 watch(Document, 'parseHTMLUnsafe', () => send(new Message('root')));
 
+// Roles, states, names and labels that custom elements give themselves through ElementInternals, for `before-axe.js`, which asks by an
+// event. The answer is an event for each text or element, at the custom element, because it would hide elements of shadow roots elsewhere.
+const fields = Object.entries(Object.getOwnPropertyDescriptors(ElementInternals.prototype)).filter(([name]) =>
+  /^(aria|role|labels)/.test(name),
+);
+const { dispatchEvent: answer } = EventTarget.prototype;
+function tellInternals(internals, element, box) {
+  for (let at = 0; at < fields.length; at += 1) {
+    let value = null;
+    try {
+      value = apply(fields[at][1].get, internals, []);
+    } catch {
+      // Only a field of a form has labels.
+    }
+    if (value === null) continue;
+    const isText = typeof value === 'string';
+    box.data = isText ? `${fields[at][0]} ${value}` : fields[at][0];
+    const parts = isText ? [null] : value instanceof Element ? [value] : value;
+    for (let next = 0; next < parts.length; next += 1)
+      apply(answer, element, [new Message('curbcut-value', { relatedTarget: parts[next] })]);
+  }
+}
+watch(HTMLElement.prototype, 'attachInternals', (_values, internals, element) =>
+  apply(listen, element, ['curbcut-internals', ({ relatedTarget: box }) => tellInternals(internals, element, box)]),
+);
+
 const node = document.createComment('');
 apply(listen, node, ['scroll', () => (scrolling = true)]);
 apply(listen, node, [
