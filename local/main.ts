@@ -148,7 +148,8 @@ async function firstScan(url: string, environment: NodeJS.ProcessEnv): Promise<v
     ...['scan', url, '--max-pages', values.pages],
     ...(IN_CONTAINER ? ['--min-score', '90', '--fail-on', 'critical'] : files(folder)),
   ];
-  print(`\n$ curbcut ${scan('.curbcut').join(' ')}`);
+  print('\nPages with scripts are looked at twice, some seconds apart.');
+  print(`$ curbcut ${scan('.curbcut').join(' ')}`);
   await curbcut(environment, scan(state));
 }
 
