@@ -205,7 +205,7 @@ export const report: Translated<'report', 'de'> = {
       'Die Seite arbeitete noch, zum Beispiel in einem Skript oder einem Timer. Was sie später gezeigt hätte, wurde nicht geprüft.',
     not_quiet: 'Die Seite hat sich verändert, bis die Zeit um war. Geprüft wurde ihr Stand zu diesem Zeitpunkt.',
     wait_skipped:
-      'Seiten wie diese haben beim Scrollen nichts weiter gezeigt, deshalb wurde diese nicht gescrollt; oder ihre Zeit war um. Spätere Inhalte können fehlen.',
+      'Diese Seite wurde nicht gescrollt, weil ähnliche nichts weiter zeigten; oder ihre Zeit war um. Spätere Inhalte können fehlen.',
     not_scrolled: 'Die Seite ließ sich nicht bis zum Ende scrollen. Was erst beim Scrollen erscheint, kann fehlen.',
     view_only: 'Einige Inhalte werden nur angezeigt, solange sie im sichtbaren Bereich sind. In diesem Zustand wurden sie nicht geprüft.',
     closed_shadow_root: 'Teile der Seite liegen in geschlossenen Shadow Roots, die axe-core nicht prüfen kann. Sie wurden nicht geprüft.',

@@ -203,7 +203,7 @@ export const report = {
     still_busy: 'The page was still at work, for example in a script or a timer. What it would have shown later was not tested.',
     not_quiet: 'The page kept changing until the time was up. It was tested in the state that it had then.',
     wait_skipped:
-      'Pages like this one showed nothing more when they were scrolled, so this one was not scrolled; or its time was over. Late content may be missing.',
+      'This page was not scrolled, because pages like it showed nothing more; or its time was over. Late content may be missing.',
     not_scrolled: 'The page could not be scrolled to its end. What appears only on scrolling may be missing.',
     view_only: 'Some content is shown only while it is in view. It was not tested in that state.',
     closed_shadow_root: 'Parts of the page are in closed shadow roots, which axe-core cannot test. They were not tested.',

@@ -231,7 +231,7 @@ export const report: Translated<'report', 'fr'> = {
       'La page travaillait encore, par exemple dans un script ou un minuteur. Ce qu’elle aurait affiché ensuite n’a pas été testé.',
     not_quiet: 'La page n’a pas cessé de changer jusqu’à la fin du temps imparti. Elle a été testée dans l’état où elle se trouvait alors.',
     wait_skipped:
-      'Les pages semblables n’ont rien montré de plus au défilement, celle-ci n’a donc pas été parcourue ; ou son temps était écoulé. Du contenu tardif peut manquer.',
+      'Cette page n’a pas été parcourue, car ses semblables n’ont rien montré de plus ; ou son temps était écoulé. Du contenu peut manquer.',
     not_scrolled: 'La page n’a pas pu être défilée jusqu’à la fin. Ce qui n’apparaît qu’au défilement peut manquer.',
     view_only:
       'Certains contenus ne s’affichent que lorsqu’ils sont dans la partie visible de la page. Ils n’ont pas été testés dans cet état.',

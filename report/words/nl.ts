@@ -200,8 +200,7 @@ export const report: Translated<'report', 'nl'> = {
     still_loading: 'De pagina was nog aan het laden toen de tijd om was. Ze is getest zoals ze er op dat moment uitzag.',
     still_busy: 'De pagina was nog bezig, bijvoorbeeld met een script of een timer. Wat ze later zou hebben getoond, is niet getest.',
     not_quiet: 'De pagina bleef veranderen tot de tijd om was. Ze is getest zoals ze er op dat moment uitzag.',
-    wait_skipped:
-      'Vergelijkbare pagina’s toonden bij het scrollen niets meer, daarom is deze niet gescrold; of haar tijd was om. Latere inhoud kan ontbreken.',
+    wait_skipped: 'Deze pagina is niet gescrold, omdat vergelijkbare niets meer toonden; of haar tijd was om. Latere inhoud kan ontbreken.',
     not_scrolled: 'De pagina kon niet tot het einde worden gescrold. Wat pas bij het scrollen verschijnt, kan ontbreken.',
     view_only: 'Sommige inhoud wordt alleen getoond zolang die in beeld is. In die toestand is ze niet getest.',
     closed_shadow_root: 'Delen van de pagina staan in gesloten shadow roots, die axe-core niet kan testen. Ze zijn niet getest.',

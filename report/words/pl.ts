@@ -256,7 +256,7 @@ export const report: Translated<'report', 'pl'> = {
     still_busy: 'Strona nadal pracowała, na przykład w skrypcie lub liczniku czasu. To, co pokazałaby później, nie zostało sprawdzone.',
     not_quiet: 'Strona zmieniała się aż do upływu czasu. Sprawdzono ją w stanie, w jakim była w tej chwili.',
     wait_skipped:
-      'Podobne strony nie pokazały przy przewijaniu nic więcej, więc tej nie przewinięto; albo skończył się jej czas. Może brakować późniejszych treści.',
+      'Tej strony nie przewinięto, bo podobne nie pokazały nic więcej; albo skończył się jej czas. Może brakować późniejszych treści.',
     not_scrolled: 'Strony nie udało się przewinąć do końca. Może brakować treści, które pojawiają się dopiero przy przewijaniu.',
     view_only: 'Część treści jest pokazywana tylko wtedy, gdy znajduje się w widocznym obszarze. W tym stanie nie została sprawdzona.',
     closed_shadow_root:

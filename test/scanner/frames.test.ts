@@ -213,7 +213,7 @@ describe('frames of a page', () => {
         // The scanner finishes animations right before the test of a document.
         '/removed': html(
           script(
-            'const effect = document.documentElement.animate([], 600000); effect.onfinish = () => frameElement.remove(); effect.finished.then(() => frameElement?.remove());',
+            'const replace = () => frameElement?.replaceWith(frameElement.cloneNode()); const effect = document.documentElement.animate([], 600000); effect.onfinish = replace; effect.finished.then(replace);',
           ) + FAULT,
         ),
         '/healthy': html(FAULT),

@@ -30,7 +30,6 @@ import { watchMainFrame } from '../visit/main-frame.ts';
 import { watchPageFaults, type PageFaults } from '../visit/page-faults.ts';
 import { readCookies } from '../session/session-state.ts';
 import type { ArrivalDeps, SettleRules } from '../visit/settling.ts';
-import { watchScripts } from '../visit/signals.ts';
 import { runSteps, type StepsRequest, type StepsResult } from '../session/steps.ts';
 import { watchTraffic } from '../visit/traffic.ts';
 import { type PictureBudget, takePictures } from '../visit/pictures.ts';
@@ -110,11 +109,10 @@ async function open(browser: Browser, deps: TabDeps, scale?: number): Promise<Ta
   const frame = await watchMainFrame(cdp, changes, target.onLost);
   const { egressFailureOf, basic: signIn, headers, settling: rules } = deps;
   const traffic = await watchTraffic(cdp, frame.id, { changes, egressFailureOf, signIn, headers });
-  const scripts = await watchScripts(cdp, frame.id);
-  target.onFrame((process) => Promise.all([traffic.requests.followFrame(process), scripts.follow(process)]));
+  target.onFrame(traffic.requests.followFrame);
   const faults = await watchPageFaults(cdp, frame.id, egressFailureOf);
   await prepareTab(cdp);
-  const tab: OpenTab = { deps, target, cdp, changes, frame, traffic, scripts, faults, rules };
+  const tab: OpenTab = { deps, target, cdp, changes, frame, traffic, faults, rules };
   return {
     visit: (request) => (request.session === undefined ? visit(tab, request) : visitInSession(tab, request)),
     runSteps: (request) => runSteps({ page, cdp, frame, traffic }, request),

@@ -34,11 +34,21 @@ const SPOKEN = /^(?:role|aria-.*|alt|title|lang|for|type|placeholder|tabindex|va
 /** Sides up to this length are compared, in CSS pixels. No rule tells larger ones apart. */
 const SMALL_SIDE = 48;
 
+/** The types of scripts that the browser runs. */
+const RUNS = /^(?:|module|(?:text|application)\/(?:x-)?(?:java|ecma)script)$/i;
+/** Data in a script, which differs from page to page where the script does not. */
+const DATA = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|\b\d[\w.]*/g;
+
 /** The time of the last change. */
 let changed = performance.now();
-const change = () => void (changed = performance.now());
+/** Whether a script has left the document, as one that removes itself. */
+let hadScript = false;
+function change(records = []) {
+  changed = performance.now();
+  for (const { removedNodes } of records) for (const node of removedNodes) hadScript ||= node.localName === 'script';
+}
 // While it is parsed it changes all the time.
-addEventListener('DOMContentLoaded', change, { once: true });
+addEventListener('DOMContentLoaded', () => change(), { once: true });
 let loaded = document.readyState === 'complete' ? changed : null;
 addEventListener('load', () => (loaded = performance.now()), { once: true });
 const observer = new MutationObserver(change);
@@ -203,6 +213,7 @@ const drawn = (ms) => Promise.race([frame(), later(parent === globalThis ? ms : 
  * - `found`: the content has changed since `mark`
  * - `scrolls`: the page loads content when it is scrolled
  * - `workers`: it has started one
+ * - `ran`, `scripts`: whether scripts ran, and the names of those in the document
  * - `matched`: true, false or a message
  */
 async function settle(options) {
@@ -210,20 +221,21 @@ async function settle(options) {
     quietMs,
     capMs,
     refresh = null,
-    isStatic = document.scripts.length === 0,
+
     load = false,
     settleMs = 0,
     waitFor = '',
     waitForMs = 0,
   } = options;
   const delays = [refreshDelay(), refresh].filter((seconds) => seconds !== null);
-  const state = { redirects: false, found: false, scrolls: false, workers: false, matched: true };
+  const state = { redirects: false, found: false, scrolls: false, workers: false, matched: true, ran: false, scripts: [] };
   if (delays.some((seconds) => seconds <= 0)) return { ...state, redirects: true };
   const began = performance.now();
   const end = began + Math.min(capMs, Math.min(...delays) * 500);
   const matched = () => waitFor === '' || matches(waitFor);
   state.matched = matched();
-  const isAtRest = isStatic && document.querySelector('iframe,frame') === null;
+  const ran = ranScripts();
+  const isAtRest = !ran && document.querySelector('iframe,frame') === null;
   if (isAtRest && settleMs === 0 && (!load || loaded !== null)) return state;
   observeRoots();
   // Scripts that start requests on load, or after a response, need time to show the result.
@@ -256,10 +268,27 @@ async function settle(options) {
       isDrawn = true;
       await drawn(end - now);
     } else {
-      return { ...state, found: before !== null && reading() !== before, scrolls: page.scrolls || hasLazyFrames(), workers: page.workers };
+      return {
+        ...state,
+        found: before !== null && reading() !== before,
+        scrolls: page.scrolls || hasLazyFrames(),
+        workers: page.workers,
+        ran: ran || ranScripts(),
+        scripts: scriptNames(),
+      };
     }
   }
 }
+
+/** The scripts of the document that the browser runs. */
+const scripts = () => [...document.querySelectorAll('script')].filter((script) => RUNS.test(getAttribute.call(script, 'type') ?? ''));
+/** Whether scripts ran: also those of attributes, and those that removed themselves. */
+const ranScripts = () =>
+  hadScript ||
+  scripts().length > 0 ||
+  allElements().some((element) => getAttributeNames.call(element).some((name) => name.startsWith('on')));
+/** Names the scripts in the document by what they do. */
+const scriptNames = () => [...new Set(scripts().map(({ src, textContent }) => src || hashOf(textContent.replaceAll(DATA, ''))))];
 
 /** Whether a worker has sent nothing yet, or a timer is left that is longer than the time in which timers are waited for. */
 function pends() {
@@ -309,6 +338,7 @@ globalThis.curbcut = {
   mark,
   remember,
   hasChanged,
+  ranScripts,
   pends,
   rest,
   still,

@@ -69,15 +69,10 @@ export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, lookin
   let last = looking.first;
   let skips = isKnown(request.plan, 'look', signals);
   try {
-    for (let looks = 1; signals.ran || outstanding(deps).length > 0; looks++) {
+    const ran = signals.ran || (await askAll<boolean>(deps, [world, ...last.frames], 'curbcut.ranScripts()', clock)).includes(true);
+    for (let looks = 1; ran || outstanding(deps).length > 0; looks++) {
       const pending = await askAll<boolean>(deps, [world], 'curbcut.pends()', clock);
-      const restMs = !signals.ran
-        ? 0
-        : skips
-          ? SHORT_REST_MS
-          : signals.connected || pending.includes(true)
-            ? LONGER * rules.restMs
-            : rules.restMs;
+      const restMs = !ran ? 0 : skips ? SHORT_REST_MS : signals.connected || pending.includes(true) ? LONGER * rules.restMs : rules.restMs;
       const hadTime = await rest(deps, request, { world, clock, ms: restMs, reserveMs: 2 * last.tookMs });
       const changed = await askAll<boolean>(deps, [world, ...last.frames], 'curbcut.still(1000).then(curbcut.hasChanged)', clock);
       if (!hadTime) caveats.push(OUT_OF_TIME);
@@ -94,8 +89,7 @@ export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, lookin
       if ('wrong' in next) break;
       last = next;
     }
-    if (signals.ran && (await askAll<boolean>(deps, [world, ...last.frames], 'curbcut.pends()', clock)).includes(true))
-      caveats.push(STILL_BUSY);
+    if (ran && (await askAll<boolean>(deps, [world, ...last.frames], 'curbcut.pends()', clock)).includes(true)) caveats.push(STILL_BUSY);
     const unanswered = [...outstanding(deps), ...traffic.requests.openData(REQUEST_MS).map(({ url }) => url)];
     return { last, caveats: [...caveats, ...requestCaveats(unanswered, traffic.requests.blocked())], broken: false };
   } catch (error) {

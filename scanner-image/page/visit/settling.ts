@@ -4,10 +4,10 @@ import type { PageCaveat } from '../../../report/schema/page.ts';
 import { evaluate, isolatedWorldOf, type IsolatedWorld } from '../scripts/source.ts';
 import type { Wait, WaitOutcomes, WaitPlan } from '../../crawl/wait-history.ts';
 import { TimeLimitExceeded } from '../../../platform/time-limits.ts';
-import { HANGS_ON_SCROLL, notScrolled, viewOnly, waitForMissing, WAIT_SKIPPED } from './caveats.ts';
+import { HANGS_ON_SCROLL, notScrolled, viewOnly, waitForMissing, WAIT_SKIPPED, withoutQuery } from './caveats.ts';
 import { type ConditionVariable, HungOnScroll, type VisitClock } from './visit.ts';
 import type { MainFrame } from './main-frame.ts';
-import { NO_SIGNALS, type Scripts, type Signals } from './signals.ts';
+import { NO_SIGNALS, type Signals } from './signals.ts';
 import type { Traffic } from './traffic.ts';
 
 /** How the pages of a scan are waited for. */
@@ -24,7 +24,6 @@ export interface ArrivalDeps {
   cdp: Cdp;
   frame: MainFrame;
   traffic: Traffic;
-  scripts: Scripts;
   changes: ConditionVariable;
   rules: SettleRules;
 }
@@ -75,6 +74,8 @@ export interface Settled {
   scrolls: boolean;
   workers: boolean;
   matched: boolean | string;
+  ran: boolean;
+  scripts: (string | number)[];
 }
 
 interface Waiting extends ArrivalDeps, Waits {
@@ -94,7 +95,7 @@ export async function settle(deps: ArrivalDeps & Waits, clock: VisitClock): Prom
   const waiting: Waiting = { ...deps, clock, world, end: Math.min(latest, performance.now() + SETTLE_MS), latest };
   const first = await waitForElement(waiting);
   const settled = await waitUntilQuiet(waiting, first);
-  const signals = settled === null ? NO_SIGNALS : await signalsOf(waiting, settled);
+  const signals = settled === null ? NO_SIGNALS : signalsOf(waiting, settled);
   if (settled === null) return { world, caveats: [], signals };
   const skips = settled.scrolls && isKnown(plan, 'scroll', signals);
   const scrolled = settled.scrolls && !skips ? await scrollThrough(waiting, signals) : NOT_SCROLLED;
@@ -106,9 +107,11 @@ export async function settle(deps: ArrivalDeps & Waits, clock: VisitClock): Prom
   return { world, caveats, signals };
 }
 
-async function signalsOf({ scripts, frame, traffic, clock }: Waiting, { scrolls, workers }: Settled): Promise<Signals> {
-  const names = await frame.whileAlive(scripts.names(frame.shown.url), clock.left(), 'reading scripts');
-  return { ran: scripts.ran(), key: [...names, scrolls].join(' '), connected: workers || traffic.requests.connected() };
+function signalsOf({ traffic }: Waiting, { ran, scripts, scrolls, workers }: Settled): Signals {
+  const names = [
+    ...new Set([...scripts.map((name) => (typeof name === 'number' ? String(name) : withoutQuery(name))), ...traffic.requests.scripts()]),
+  ];
+  return { ran, key: [...names.sort(), scrolls].join(' '), connected: workers || traffic.requests.connected() };
 }
 
 /** Whether pages of the template with the same signals were scrolled, or looked at twice, and showed nothing more. */
@@ -123,13 +126,12 @@ const isLeaving = ({ frame, traffic }: Waiting): boolean => frame.lost() !== nul
 
 /** Calls `curbcut.settle`. */
 async function settleOnce(waiting: Waiting, more: { settleMs?: number; waitFor?: string; waitForMs?: number } = {}): Promise<Settled> {
-  const { frame, traffic, scripts, clock, world, end } = waiting;
+  const { frame, traffic, clock, world, end } = waiting;
   const refresh = parseFloat(traffic.answer()?.headers.refresh ?? '');
   const options = {
     quietMs: QUIET_MS,
     capMs: Math.max(0, end - performance.now()) + Math.max(more.settleMs ?? 0, more.waitForMs ?? 0),
     refresh: Number.isNaN(refresh) ? null : refresh,
-    isStatic: !scripts.ran(),
     ...more,
   };
   const call = evaluate<string>(world, `curbcut.settle(${JSON.stringify(options)})`);

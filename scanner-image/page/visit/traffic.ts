@@ -159,13 +159,22 @@ interface State {
   open: Map<string, FollowedRequest>;
   /** A WebSocket or an event stream was opened. */
   connected: boolean;
+  /** Addresses of scripts, without queries. */
+  scripts: Set<string>;
   /** The last request of each style sheet. */
   sheets: Map<string, { session: Cdp; requestId: string }>;
   blocked: Set<string>;
   answered: Set<string>;
 }
 
-const newState = (): State => ({ open: new Map(), connected: false, sheets: new Map(), blocked: new Set(), answered: new Set() });
+const newState = (): State => ({
+  open: new Map(),
+  connected: false,
+  scripts: new Set(),
+  sheets: new Map(),
+  blocked: new Set(),
+  answered: new Set(),
+});
 
 const originOf = (url: string): string => URL.parse(url)?.origin ?? '';
 
@@ -178,6 +187,7 @@ function follow(session: Cdp, state: State, { mainFrame, changes, monotonic }: R
     if (request !== undefined) changes.notify();
   };
   session.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request }) => {
+    if (type === 'Script') state.scripts.add(withoutQuery(request.url) ?? '');
     if (type === 'Stylesheet') state.sheets.set(request.url, { session, requestId });
     // Ignores the script of a worker, which has no loader: its start is reported here, but its end only to the worker. The
     // request of a document has the ID of its loader.
@@ -186,8 +196,9 @@ function follow(session: Cdp, state: State, { mainFrame, changes, monotonic }: R
     else state.open.set(requestId, { url: request.url, type, since: monotonic(), session, loaderId, bytesLeft: NaN, heard: Infinity });
   });
   session.on('Page.frameNavigated', ({ frame }) => {
-    // What the documents before it asked for ends without an event.
-    if (frame.id === mainFrame) for (const [id, { loaderId }] of state.open) if (loaderId !== frame.loaderId) state.open.delete(id);
+    if (frame.id !== mainFrame) return;
+    // What the documents before it asked for ends without an event. Documents of frames may be announced before the page itself.
+    for (const [id, { loaderId, type }] of state.open) if (type !== 'Document' && loaderId !== frame.loaderId) state.open.delete(id);
   });
   session.on('Network.responseReceived', ({ requestId, response: { url, headers } }) => {
     if (/^https?:/.test(url)) state.answered.add(originOf(url));
@@ -259,6 +270,8 @@ function watchRequests(deps: RequestsDeps) {
       const read = await session?.send('Network.getResponseBody', { requestId }).catch(() => undefined);
       return read === undefined || read.base64Encoded ? null : read.body;
     },
+    /** Addresses of the scripts that were requested, without queries. */
+    scripts: (): string[] => [...state.scripts],
     /** Whether a WebSocket or an event stream was opened. */
     connected: (): boolean => state.connected,
     /** What the page shows when it arrives and has not arrived: files and data, but no long polls, streams, reports and media. */
