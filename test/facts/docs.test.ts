@@ -1,4 +1,4 @@
-import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import type { Nodes } from 'mdast';
@@ -14,17 +14,6 @@ describe('documentation', () => {
       expect(links.filter((link) => !existsSync(join(root, dirname(file), link)))).to.deep.equal([]);
     });
   }
-
-  it('shows each picture of make pictures, which is small and has a text', () => {
-    const pictures = readdirSync(join(root, 'docs', 'pictures'));
-    expect(pictures.sort()).to.deep.equal(['comment.png', 'difference.png', 'report.png', 'terminal.png']);
-    const shown = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/!\[([^\]]*)\]\(docs\/pictures\/([^)]+)\)/g)];
-    expect(shown.map(([, , name]) => name).sort()).to.deep.equal(pictures);
-    for (const [, text, name] of shown) {
-      expect(text, name).to.have.length.above(30);
-      expect(statSync(join(root, 'docs', 'pictures', name!)).size, name).to.be.below(150 * 1024);
-    }
-  });
 
   it('compares by the figures of docs/contributing/act.md', () => {
     const act = readFileSync(join(root, 'docs', 'contributing', 'act.md'), 'utf8');

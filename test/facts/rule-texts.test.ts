@@ -7,14 +7,13 @@ import {
   type AxeTexts,
   type EnglishMessages,
   isEnglishMessage,
-  knownRules,
   type OwnTexts,
   reviewText,
   type ReviewTexts,
   ruleText,
 } from '../../report/rule-texts/rule-texts.ts';
 import { standardsOf, type RuleStandards } from '../../report/rules/rules.ts';
-import { engineOf, isOwnRule, OWN_RULES } from '../../report/schema/engines.ts';
+import { engineOf, OWN_RULES } from '../../report/schema/engines.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { axeEnglishMessages, axeReviewRules, axeRules, axeStandards, axeTexts } from '../../tools/rule-texts.ts';
 
@@ -24,8 +23,6 @@ const fromAxe = axeRules().map(({ ruleId }) => ruleId);
 const rules = [...fromAxe, ...Object.keys(OWN_RULES)].sort();
 
 describe('texts about rules', () => {
-  it('exist for exactly the rules of axe-core and ours', () => expect(knownRules().toSorted()).to.deep.equal(rules));
-
   it('state the standards of the installed axe-core (run node tools/rule-texts.ts)', () => {
     expect(read('rule-texts/standards.json') as RuleStandards).to.deep.equal(axeStandards());
     expect(standardsOf('area-alt')).to.deep.include({
@@ -88,11 +85,6 @@ describe('texts about rules', () => {
         expect(Object.keys(own.advice).toSorted()).to.deep.equal([...new Set(rules.map(adviceOf))].toSorted());
       });
 
-      it('say what a rule of ours finds', () => {
-        expect(Object.keys(own.messages).toSorted()).to.deep.equal(Object.keys(OWN_RULES).toSorted());
-        for (const text of Object.values(own.messages)) expect(text).to.match(/^\p{Lu}.{20,200}[^.]$/u);
-      });
-
       it('say what a person should look at for each rule that can be incomplete, and for no other', () => {
         const review = read(`words/${locale}/review.json`) as ReviewTexts;
         expect(Object.keys(review.rules).toSorted()).to.deep.equal([...axeReviewRules(), ...Object.keys(OWN_RULES)].sort());
@@ -101,13 +93,6 @@ describe('texts about rules', () => {
         for (const text of texts) expect(text).to.match(/^\p{Lu}.{20,200}\.$/u);
         for (const [rule, text] of Object.entries(review.rules)) expect(reviewText(rule, locale)).to.equal(text);
         for (const rule of ['unknown-rule', 'constructor']) expect(reviewText(rule, locale)).to.equal(review.any);
-      });
-
-      it('explain in one or two sentences why and what to do', () => {
-        const wrong = Object.entries(own.advice).flatMap(([name, texts]) =>
-          texts.filter((text) => !/^[^\s].*[.]$/.test(text) || text.length > 220).map((text) => `${name}: ${text}`),
-        );
-        expect(wrong).to.deep.equal([]);
       });
 
       if (locale !== 'en')
@@ -122,27 +107,11 @@ describe('texts about rules', () => {
         });
     });
 
-  it('are about rules of ours that axe-core does not have', () => {
-    expect(fromAxe.filter(isOwnRule)).to.deep.equal([]);
-    for (const { tags, helpUrl } of Object.values(OWN_RULES)) {
-      expect(tags).to.include('wcag2a');
-      expect(helpUrl).to.match(/^https:\/\/www\.w3\.org\/WAI\/WCAG22\//);
-    }
-  });
-
   it('know which rules can be incomplete', () => {
     const review = axeReviewRules();
     // A check that cannot decide, a rule that is reviewed instead of failing, and one that always passes or fails.
     expect(review).to.include.members(['color-contrast', 'video-caption', 'bypass', 'frame-title-unique']);
     expect(review).not.to.include('document-title');
-  });
-
-  it('speak of what the rule checks, not of its category', () => {
-    expect(reviewText('video-caption', 'en')).to.match(/captions/);
-    expect(reviewText('bypass', 'en')).to.match(/skip/);
-    expect(reviewText('no-autoplay-audio', 'en')).to.match(/starts by itself/);
-    expect(reviewText('frame-title-unique', 'en')).to.match(/frames/);
-    expect(reviewText('avoid-inline-spacing', 'en')).to.match(/spacing/);
   });
 
   it('are null for a rule that does not exist', () => {

@@ -14,7 +14,6 @@ import { PodInput, PodProgress } from '../../core/protocol/pod-messages.ts';
 import { ReportOptions, ReportThresholds } from '../../core/scan/submitted-options.ts';
 import { snakeCase } from '../../core/schemas.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
-import { optionOf } from '../../cli/service/messages.ts';
 import { CrawlRules, HTTP_OPTIONS, ScanOptions } from '../../core/scan/options.ts';
 import { LIVE_PHASES, PHASES, POD_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { THRESHOLDS, THRESHOLD_NAMES } from '../../core/scan/thresholds.ts';
@@ -127,11 +126,6 @@ describe('scan options', () => {
     }
   });
 
-  it('are named by an option of curbcut scan in errors of the command line', () => {
-    const options = Object.keys(SCAN_OPTIONS).map((name) => `--${name}`);
-    for (const name of Object.keys(propertiesOf(scanSubmission(500)))) expect(['The URL', ...options], name).to.include(optionOf([name]));
-  });
-
   it('have a labelled field in the form of the dashboard, with bounds and values, if they are in the submission over HTTP', () => {
     const form = createScanForm(40);
     const data = { errors: [], csrfToken: '', idempotencyKey: '', credits: null, allowPrepareSteps: true };
@@ -161,12 +155,6 @@ describe('scan options', () => {
     const known = { ...propertiesOf(ReportOptions), url: {}, max_pages: {}, thresholds: {}, crawl: {} };
     const names = [...Object.keys(ScanOptions.properties), ...Object.keys(CrawlRules.properties)];
     expect(names.map((name) => snakeCase(name)).filter((name) => !(name in known))).to.deep.equal([]);
-  });
-
-  it('are in the reference', () => {
-    const page = read('docs/reference.md');
-    const names = Object.keys(ScanOptions.properties).filter((name) => name !== 'thresholds' && name !== 'crawl');
-    expect(names.filter((name) => !page.includes(`| \`${name}\` |`))).to.deep.equal([]);
   });
 });
 
@@ -199,13 +187,5 @@ describe('phases', () => {
     expect(enumOf(ProgressEvent, 'status')).to.deep.equal(LIVE_PHASES);
     expect(enumOf(CompleteEvent, 'status')).to.deep.equal(TERMINAL_PHASES);
     expect(enumOf(PodProgress, 'phase')).to.deep.equal(POD_PHASES);
-  });
-
-  it('are in the docs', () => {
-    for (const page of ['docs/reference.md', 'docs/kubernetes.md'])
-      expect(
-        PHASES.filter((phase) => !new RegExp(`\\b${phase}\\b`).test(read(page))),
-        page,
-      ).to.deep.equal([]);
   });
 });

@@ -33,14 +33,9 @@ describe('rules for spec.schedule', () => {
         if (byOperator === null) accepted += 1;
         else refused += 1;
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     );
-    expect(Math.min(accepted, refused)).to.be.above(300);
-  });
-
-  it('refuse the same expressions of the comparison with CronJob', () => {
-    const cases = JSON.parse(readFileSync('test/support/robfig-cron/times.json', 'utf8')) as { schedule: string }[];
-    for (const { schedule } of cases) expect(messages('schedule', schedule).length > 0, schedule).to.equal(refusal(schedule) !== null);
+    expect(Math.min(accepted, refused)).to.be.above(100);
   });
 
   it('leave alone what an update does not change, so that the operator can report on older objects', () => {
@@ -53,13 +48,8 @@ describe('rules for spec.schedule', () => {
 
   const NAMED: readonly [string, RegExp][] = [
     ['61 * * * *', /the minute in schedule must be 0 to 59/],
-    ['* 24 * * *', /the hour in schedule must be 0 to 23/],
-    ['* * 0 * *', /the day of the month in schedule must be 1 to 31/],
-    ['* * * 13 *', /the month in schedule must be 1 to 12 or jan to dec/],
-    ['* * * * 7', /the day of the week in schedule must be 0 \(Sunday\) to 6 or sun to sat/],
     ['* * * * fri-mon', /a range in schedule must not end before it begins/],
     ['* * * *', /must have five fields/],
-    ['0 * * * * *', /must have five fields/],
     ['@fortnightly', /must be @yearly, @annually/],
     ['@every 10s', /at least 1m/],
     ['TZ=UTC 0 0 * * *', /set timeZone/],
@@ -81,18 +71,7 @@ describe('rules for spec.timeZone', () => {
     }
   });
 
-  for (const zone of [
-    'Europe/Atlantis',
-    'europe/berlin',
-    'EUROPE/BERLIN',
-    'Local',
-    'local',
-    '+01:00',
-    'BST',
-    'posixrules',
-    'TZ=UTC',
-    ' UTC',
-  ])
+  for (const zone of ['Europe/Atlantis', 'europe/berlin', 'local', '+01:00', 'posixrules', 'TZ=UTC', ' UTC'])
     it(`refuse ${zone}`, () => {
       expect(messages('timeZone', zone)).to.have.length(1);
       expect(messages('timeZone', zone)[0]).to.match(/must be a name of the IANA time zone database, such as Europe\/Berlin/);

@@ -85,31 +85,3 @@ describe('the snippets of README and docs', function () {
     }
   }
 });
-
-describe('a wrong snippet', function () {
-  this.timeout(60_000);
-  const problem = async (script: string): Promise<string> => {
-    const document = { paths: { '/v1/ci/scans': { post: {} } }, components: {} } as unknown as Document;
-    try {
-      for (const call of await callsOf(script, [...Object.keys(PROGRAMS), 'curl'])) await checkCall(call, document);
-      return '';
-    } catch (error) {
-      return String(error);
-    }
-  };
-
-  for (const [script, expected] of [
-    ['curbcut scan https://example.com --min-scores 90', '--min-scores'],
-    ['curbcut comment report.json --gitlub', '--gitlub'],
-    ['kubectl get pods --namspace shop', 'unknown flag'],
-    ['kubectl -n curbcut exec deploy/curbcut-api -- curbcut-admin key isue', 'isue'],
-    ['helm install curbcut ./helm --set image.tags=dev', 'no value image.tags'],
-    ['make parities', 'parities'],
-    ['make test FOO=1', 'FOO'],
-    ['curl $CURBCUT_URL/v1/ci/scan', 'no  /v1/ci/scan'],
-    ['docker run curbcut.dev/tri:dev', 'builds no tri'],
-    ['unheard-of --option', 'command not found'],
-    ['curbcut scan "https://example.com', 'unexpected EOF'],
-  ] as const)
-    it(`is noticed: ${script}`, async () => expect(await problem(script)).to.include(expected));
-});
