@@ -1,15 +1,11 @@
 /** The admission policy for ScanQueues. `test/cluster/admission.test.ts` runs it on an API server. */
 import { expect } from 'chai';
-import { hasHelm, PLAIN, render } from './rendered.ts';
+import { needsHelm, PLAIN, render } from './rendered.ts';
 
 const LABEL = 'curbcut.dev/scan-queues';
 
 describe('the admission policy for ScanQueues', () => {
-  before(function () {
-    if (hasHelm()) return;
-    console.log('      (skipped: helm is not installed)');
-    this.skip();
-  });
+  needsHelm();
 
   const of = (kind: string, values: Readonly<Record<string, unknown>>) =>
     render({ ...PLAIN, ...values }).filter((object) => object.kind === kind);

@@ -14,7 +14,7 @@ import {
   environmentOf,
   EVALUATION,
   FROM_SECRETS,
-  hasHelm,
+  needsHelm,
   helm,
   one,
   PLAIN,
@@ -48,11 +48,7 @@ const DEFINITIONS = globSync('crds/*.yaml', { cwd: ROOT }).map((path) => `${base
 const rulesOf = (object: Rendered): Rule[] => object.rules as Rule[];
 
 describe('chart', () => {
-  before(function () {
-    if (hasHelm()) return;
-    console.log('      (skipped: helm is not installed)');
-    this.skip();
-  });
+  needsHelm();
 
   it('mounts the Secrets of declared webhooks into the operator, and no other', () => {
     const pod = (values: Record<string, unknown>) => {
@@ -166,14 +162,6 @@ describe('chart', () => {
           expect(one(objects, 'PodDisruptionBudget', `curbcut-${process}`).spec).to.deep.include({ maxUnavailable: 1 });
           const container = containerOf(objects, `curbcut-${process}`);
           expect(container).to.include.keys('startupProbe', 'livenessProbe', 'readinessProbe');
-        }
-      });
-
-      it('sets the namespace of every object', () => {
-        const wide =
-          /^(CustomResourceDefinition|Namespace|PriorityClass|ClusterRole|ClusterRoleBinding|ValidatingAdmissionPolicy|ValidatingAdmissionPolicyBinding)$/;
-        for (const { kind, metadata } of objects) {
-          if (!wide.test(kind)) expect(metadata.namespace, `${kind}/${metadata.name}`).to.be.oneOf(['prod', 'prod-scans']);
         }
       });
 
@@ -330,27 +318,11 @@ describe('chart', () => {
     expect(readApiConfiguration(environmentOf(containerOf(objects, 'curbcut-api'), FROM_SECRETS)).CURBCUT_CLASS).to.equal('staging');
     const operator = environmentOf(containerOf(objects, 'curbcut-operator'), FROM_SECRETS);
     expect(settingsOf(readOperatorConfiguration(operator)).operatorClass).to.equal('staging');
-    const leases = (values: Record<string, unknown>) =>
-      rulesOf(one(render(values), 'Role', 'curbcut-operator-queue')).flatMap(({ resourceNames = [] }) => resourceNames);
-    for (const [values, operatorClass] of [
-      [{ ...PLAIN, 'scans.class': 'staging' }, 'staging'],
-      [PLAIN, 'curbcut'],
-    ] as const) {
-      expect(leases(values)).to.deep.equal([leaseOf(operatorClass)]);
-      // An uninstall removes it. It has no spec: that is the operator's.
-      expect(one(render(values), 'Lease', leaseOf(operatorClass))).not.to.have.property('spec');
-      expect(render({ ...values, 'scans.lease.create': false }).filter(({ kind }) => kind === 'Lease')).to.deep.equal([]);
-    }
-  });
-
-  it('creates an Ingress if enabled', () => {
-    const tls = [{ secretName: 'tls', hosts: ['scan.example.com'] }];
-    const ingress = { enabled: true, className: 'nginx', hosts: [{ host: 'scan.example.com' }], tls };
-    const objects = render({ ...PLAIN, 'api.ingress': ingress, 'api.trustedProxies': ['10.244.0.0/16'] });
-    expect(one(objects, 'Ingress', 'curbcut').spec).to.deep.include({
-      ingressClassName: 'nginx',
-      tls,
-    });
-    expect(environmentOf(containerOf(objects, 'curbcut-api'), FROM_SECRETS).PUBLIC_BASE_URL).to.equal('https://scan.example.com');
+    expect(rulesOf(one(objects, 'Role', 'curbcut-operator-queue')).flatMap(({ resourceNames = [] }) => resourceNames)).to.deep.equal([
+      leaseOf('staging'),
+    ]);
+    // An uninstall removes it. It has no spec: that is the operator's.
+    expect(one(objects, 'Lease', leaseOf('staging'))).not.to.have.property('spec');
+    expect(render({ ...PLAIN, 'scans.lease.create': false }).filter(({ kind }) => kind === 'Lease')).to.deep.equal([]);
   });
 });

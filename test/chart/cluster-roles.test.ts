@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { hasHelm, PLAIN, render, ROOT, type Rendered } from './rendered.ts';
+import { needsHelm, PLAIN, render, ROOT, type Rendered } from './rendered.ts';
 
 interface Rule {
   apiGroups: string[];
@@ -15,11 +15,7 @@ const READ = ['get', 'list', 'watch'];
 const WRITE = ['create', 'delete', 'deletecollection', 'patch', 'update'];
 
 describe('ClusterRoles for people', () => {
-  before(function () {
-    if (hasHelm()) return;
-    console.log('      (skipped: helm is not installed)');
-    this.skip();
-  });
+  needsHelm();
 
   /** The ClusterRoles that belong to no service account. */
   const rolesFor = (values: Readonly<Record<string, unknown>>): Rendered[] => {
@@ -32,22 +28,15 @@ describe('ClusterRoles for people', () => {
   const aggregatedTo = ({ metadata }: Rendered): string[] =>
     Object.keys(metadata.labels).flatMap((label) => /^rbac\.authorization\.k8s\.io\/aggregate-to-(.*)$/.exec(label)?.slice(1) ?? []);
 
-  it('let viewers read scans, schedules, queues and known issues', () => {
-    expect(rulesOf(rolesFor({}), 'prod-curbcut-view')).to.deep.equal([
-      { apiGroups: ['curbcut.dev'], resources: ['accessibilityscans', 'scanschedules', 'scanqueues', 'knownissues'], verbs: READ },
-    ]);
-  });
-
-  it('let editors write scans and schedules, but not queues', () => {
-    expect(rulesOf(rolesFor({}), 'prod-curbcut-edit')).to.deep.equal([
-      { apiGroups: ['curbcut.dev'], resources: ['accessibilityscans', 'scanschedules'], verbs: WRITE },
-    ]);
-  });
-
-  it('let only administrators of a namespace accept known issues', () => {
-    expect(rulesOf(rolesFor({}), 'prod-curbcut-admin')).to.deep.equal([
-      { apiGroups: ['curbcut.dev'], resources: ['knownissues'], verbs: WRITE },
-    ]);
+  it('let viewers read, editors write scans and schedules, and only administrators of a namespace accept known issues', () => {
+    const roles = rolesFor({});
+    const all = ['accessibilityscans', 'scanschedules', 'scanqueues', 'knownissues'];
+    for (const [name, resources, verbs] of [
+      ['view', all, READ],
+      ['edit', ['accessibilityscans', 'scanschedules'], WRITE],
+      ['admin', ['knownissues'], WRITE],
+    ] as const)
+      expect(rulesOf(roles, `prod-curbcut-${name}`)).to.deep.equal([{ apiGroups: ['curbcut.dev'], resources, verbs }]);
   });
 
   it('keep Organisations, which grant credits, in a role that is not aggregated', () => {
@@ -78,11 +67,7 @@ describe('ClusterRoles for people', () => {
 });
 
 describe('the Role of the API', () => {
-  before(function () {
-    if (hasHelm()) return;
-    console.log('      (skipped: helm is not installed)');
-    this.skip();
-  });
+  needsHelm();
 
   it('has the schedules of its own namespace only if there is a dashboard', () => {
     const rulesWith = (values: Readonly<Record<string, unknown>>): unknown[] => {

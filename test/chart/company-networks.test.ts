@@ -10,7 +10,7 @@ import {
   containerOf,
   environmentOf,
   FROM_SECRETS,
-  hasHelm,
+  needsHelm,
   one,
   PLAIN,
   podsOf,
@@ -51,11 +51,7 @@ const read = (objects: readonly Rendered[], values: Record<string, string> = VAL
 });
 
 describe('company networks in the chart', () => {
-  before(function () {
-    if (hasHelm()) return;
-    console.log('      (skipped: helm is not installed)');
-    this.skip();
-  });
+  needsHelm();
 
   it('mount every credential as a file, and none in the environment', () => {
     for (const values of [PLAIN, SECRETS, { 'evaluation.enabled': true }]) {
@@ -112,13 +108,13 @@ describe('company networks in the chart', () => {
   it('open the network to what does not leave through the proxy, or fail', () => {
     const to = [{ ipBlock: { cidr: '203.0.113.7/32' } }];
     const proxied = { ...PLAIN, 'networkPolicy.s3.to': [], 'outboundProxy.url': PROXY };
-    for (const noProxy of ['s3.example.com', '.example.com', '*.example.com', 's3.example.com:443', '*']) {
+    for (const noProxy of ['.example.com', 's3.example.com:443', '*']) {
       const direct = { ...proxied, 'outboundProxy.noProxy': [noProxy] };
       expect(() => render(direct), noProxy).to.throw('networkPolicy.s3.to is not set');
       const objects = render({ ...direct, 'networkPolicy.s3.to': to });
       for (const name of ['curbcut-api', 'curbcut-scanner']) expect(egressOf(objects, name), name).to.include('203.0.113.7/32');
     }
-    for (const noProxy of ['s3.example.com:80', '.s3.example.com', 'example.com'])
+    for (const noProxy of ['s3.example.com:80', 'example.com'])
       expect(() => render({ ...proxied, 'outboundProxy.noProxy': [noProxy] }), noProxy).to.not.throw();
     expect(() => render({ ...proxied, 'smtp.existingSecret.name': 'mail' })).to.throw('networkPolicy.smtp.to is not set');
     const messages = { ...proxied, 'nats.podUrl': 'nats://messages.example.com' };
@@ -131,10 +127,10 @@ describe('company networks in the chart', () => {
     const { api, operator } = read(render(values));
     expect(api.NO_PROXY).to.equal('.svc,.cluster.local,localhost,127.0.0.1,[::1],minio,.intranet');
     expect(operator.SCANNER_NO_PROXY).to.equal(api.NO_PROXY);
-    for (const bad of ['10.0.0.0/8', 'http://a', 'x.y:99999']) expect(() => render({ ...values, 'outboundProxy.noProxy': [bad] }), bad).to.throw('noProxy'); // prettier-ignore
-    for (const bad of ['http://a:b#c@p:1', 'http://a:b%@p:1', 'http://p:99999', 'http://p:0', 'https://p'])
+    for (const bad of ['10.0.0.0/8', 'x.y:99999']) expect(() => render({ ...values, 'outboundProxy.noProxy': [bad] }), bad).to.throw('noProxy'); // prettier-ignore
+    for (const bad of ['http://a:b#c@p:1', 'http://p:99999', 'https://p'])
       expect(() => render({ ...values, 'outboundProxy.url': bad }), bad).to.throw('outboundProxy');
-    for (const good of ['http://a:b%23c@[fd00::1]:1/', 'http://p', 'http://p.svc.x.svc:65535'])
+    for (const good of ['http://a:b%23c@[fd00::1]:1/'])
       expect(() => render({ ...values, 'outboundProxy.url': good, 'networkPolicy.proxy.to': [{ ipBlock: { cidr: '10.0.0.1/32' } }] }), good).to.not.throw(); // prettier-ignore
     expect(() => render({ ...values, 'smtp.url': 'smtp://a:b#c@mail' })).to.throw('smtp');
   });
@@ -152,15 +148,18 @@ describe('company networks in the chart', () => {
     expect(settingSources(plain, 'curbcut-api')).to.not.have.property('SCANNER_HTTPS_PROXY');
   });
 
-  it('leave a part out of the proxy', () => {
+  it('leave the scanners or the services out of the proxy', () => {
     const scannersOnly = render({ ...PLAIN, 'outboundProxy.url': PROXY, 'outboundProxy.services': false });
     expect(egressOf(scannersOnly, 'curbcut-api')).to.include('0.0.0.0/0').and.not.include('10.3.3.3/32');
     expect(egressOf(scannersOnly, 'curbcut-scanner')).to.not.include('0.0.0.0/0');
-    expect(settingSources(scannersOnly, 'curbcut-operator')).to.include.keys('SCANNER_HTTPS_PROXY').and.not.include.keys('HTTPS_PROXY');
     const servicesOnly = render({ ...PLAIN, 'outboundProxy.url': PROXY, 'outboundProxy.scanners': false });
     expect(egressOf(servicesOnly, 'curbcut-scanner')).to.include('0.0.0.0/0').and.not.include('10.3.3.3/32');
-    const ofSecret = ['--set', 'evaluation.enabled=true,outboundProxy.existingSecret.name=proxy'];
-    expect(refusal('template', 'x', 'helm', ...ofSecret)).to.include('networkPolicy.proxy.to is not set');
+  });
+
+  it('use the agent of EKS Pod Identity, which sets the variables itself', () => {
+    const objects = render({ ...KEYLESS, 's3.workloadIdentity.podIdentity': true });
+    expect(egressOf(objects, 'curbcut-api')).to.include('169.254.170.23/32').and.include('fd00:ec2::23/128');
+    expect(containerOf(objects, 'curbcut-api').env!.map(({ name }) => name)).to.not.include('AWS_ROLE_ARN');
   });
 
   it('replace the access key by a role, with a token that only the token service accepts', () => {
@@ -205,11 +204,5 @@ describe('company networks in the chart', () => {
         render({ ...base, ...block, ...('networkPolicy' in block ? {} : { 'networkPolicy.s3.to': PLAIN['networkPolicy.s3.to'] }) }),
       ).to.not.deep.equal([]);
     }
-  });
-
-  it('use the agent of EKS Pod Identity, which sets the variables itself', () => {
-    const objects = render({ ...KEYLESS, 's3.workloadIdentity.podIdentity': true });
-    expect(egressOf(objects, 'curbcut-api')).to.include('169.254.170.23/32').and.include('fd00:ec2::23/128');
-    expect(containerOf(objects, 'curbcut-api').env!.map(({ name }) => name)).to.not.include('AWS_ROLE_ARN');
   });
 });

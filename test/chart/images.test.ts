@@ -63,13 +63,6 @@ describe('the scanner image', () => {
     expect(dockerfile).to.include(`CMD ${JSON.stringify(['node', ...SCANNER_PROGRAM]).replaceAll(',', ', ')}\n`);
     expect(dockerfile).to.include(`NODE_COMPILE_CACHE=/app/compiled node ${SCANNER_PROGRAM.join(' ')} `);
   });
-
-  it('gives the folders of fonts the date that a release gives to all files, so that the font cache stays valid', () => {
-    const epoch = /^epoch=(\d+)$/m.exec(readFileSync(join(ROOT, 'tools/images'), 'utf8'))![1]!;
-    expect(readFileSync(join(ROOT, 'scanner-image/Dockerfile'), 'utf8')).to.include(
-      `find /usr/share/fonts -exec touch -h -d @${epoch} {} + \\\n    && fc-cache -f`,
-    );
-  });
 });
 
 for (const [image, globs] of Object.entries(IMAGES)) {

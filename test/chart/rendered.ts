@@ -1,7 +1,7 @@
 /** Renders the chart with helm, without a cluster. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { parseDocument } from 'yaml';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 export const CHART = join(ROOT, 'helm');
@@ -38,6 +38,15 @@ export function hasHelm(): boolean {
   }
 }
 
+/** Skips the tests of a `describe` if helm is not installed. */
+export function needsHelm(): void {
+  before(function () {
+    if (hasHelm()) return;
+    console.log('      (skipped: helm is not installed)');
+    this.skip();
+  });
+}
+
 /** Runs helm. @returns its output @throws with its stderr if it fails */
 export function helm(...args: string[]): string {
   // As Argo CD renders it: without any cluster.
@@ -62,16 +71,32 @@ export function refusal(...args: string[]): string {
 export const settings = (values: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(values).flatMap(([key, value]) => ['--set-json', `${key}=${JSON.stringify(value)}`]);
 
-/** Renders the chart as release `curbcut` in namespace `prod`, with the given values (dotted keys). */
-export function render(values: Readonly<Record<string, unknown>>, ...args: string[]): Rendered[] {
-  const text = helm('template', 'curbcut', CHART, '--namespace', 'prod', ...settings(values), ...args);
-  return parseAllDocuments(text).flatMap((document) => {
-    const [problem] = document.errors;
-    if (problem) throw problem;
-    const object = document.toJS() as Rendered | null;
-    return object === null ? [] : [object];
-  });
+/** The objects that were read, by their text: many are the same with all values. */
+const read = new Map<string, Rendered | null>();
+function objectOf(text: string): Rendered | null {
+  const known = read.get(text);
+  if (known !== undefined) return known;
+  const document = parseDocument(text);
+  const [problem] = document.errors;
+  if (problem) throw problem;
+  const object = document.toJS() as Rendered | null;
+  read.set(text, object);
+  return object;
 }
+/** The objects of a text of helm. They are shared by all tests: do not change them. */
+export const objectsOf = (manifests: string): Rendered[] => manifests.split(/^---$/m).flatMap((text) => objectOf(text) ?? []);
+
+/** The chart as release `curbcut` in namespace `prod`, with the given values (dotted keys). The same values are rendered once. */
+export function text(values: Readonly<Record<string, unknown>>, ...args: string[]): string {
+  const all = ['template', 'curbcut', CHART, '--namespace', 'prod', ...settings(values), ...args];
+  const key = all.join('\0');
+  const known = rendered.get(key) ?? helm(...all);
+  rendered.set(key, known);
+  return known;
+}
+const rendered = new Map<string, string>();
+
+export const render = (values: Readonly<Record<string, unknown>>): Rendered[] => objectsOf(text(values));
 
 /** What helm prints after an installation. */
 export function notes(values: Readonly<Record<string, unknown>>): string {

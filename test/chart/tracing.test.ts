@@ -2,14 +2,10 @@
 import { expect } from 'chai';
 import { Environment as ApiEnvironment } from '../../api/config.ts';
 import { Environment as OperatorEnvironment } from '../../operator/config.ts';
-import { hasHelm, PLAIN, podsOf, render, settingSources } from './rendered.ts';
+import { needsHelm, PLAIN, podsOf, render, settingSources } from './rendered.ts';
 
 describe('tracing settings of the chart', () => {
-  before(function () {
-    if (hasHelm()) return;
-    console.log('      (skipped: helm is not installed)');
-    this.skip();
-  });
+  needsHelm();
   const ON = {
     ...PLAIN,
     'tracing.endpoint': 'http://collector.tracing.svc:4318',
