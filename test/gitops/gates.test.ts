@@ -95,34 +95,30 @@ describe('the preview gate', () => {
 
   for (const tool of Object.keys(FILES) as (keyof typeof FILES)[])
     describe(`with ${tool}`, () => {
-      it('has one scan for each commit, whose name and URL stay the same in every sync', () => {
-        const [one, other] = COMMITS.map((sha) => applied(tool, sha));
-        expect(scanOf(one!).metadata.name).to.equal('pr-12-scan-3f2b8c1e');
-        expect(scanOf(other!).metadata.name).to.equal('pr-12-scan-7a1c2d3e');
-        expect(scanOf(one!).spec['url']).to.equal('https://pr-12.preview.example.com');
-        expect(applied(tool, COMMITS[0]!)).to.deep.equal(one);
+      let objects: Built[];
+      before(() => {
+        objects = applied(tool, COMMITS[0]!);
       });
 
-      it('scans the host that the Ingress of the preview serves', () => {
-        const objects = applied(tool, COMMITS[0]!);
-        const { rules } = objects.find(({ kind }) => kind === 'Ingress')!.spec as { rules: { host: string }[] };
+      it('has one scan for each commit, of the same URL', () => {
+        const scans = [objects, applied(tool, COMMITS[1]!)].map(scanOf);
+        expect(scans.map(({ metadata }) => metadata.name)).to.deep.equal(['pr-12-scan-3f2b8c1e', 'pr-12-scan-7a1c2d3e']);
+        for (const { spec } of scans) expect(spec['url']).to.equal('https://pr-12.preview.example.com');
+      });
+
+      it('scans the host of the preview, whose traffic reaches its own pods', () => {
+        const specOf = <T>(kind: string): T => objects.find((object) => object.kind === kind)!.spec as T;
+        const { rules } = specOf<{ rules: { host: string }[] }>('Ingress');
         expect(scanOf(objects).spec['url']).to.equal(`https://${rules[0]!.host}`);
-      });
-
-      it('routes the traffic of a preview to its own pods', () => {
-        const objects = applied(tool, COMMITS[0]!);
-        const { selector } = objects.find(({ kind }) => kind === 'Service')!.spec as { selector: Record<string, string> };
-        const deployment = objects.find(({ kind }) => kind === 'Deployment')!.spec as {
-          selector: { matchLabels: Record<string, string> };
-          template: { metadata: { labels: Record<string, string> } };
-        };
+        const { selector } = specOf<{ selector: Record<string, string> }>('Service');
+        const deployment = specOf<{ selector: { matchLabels: object }; template: { metadata: { labels: object } } }>('Deployment');
         expect(Object.values(selector).join()).to.contain('pr-12');
         expect(deployment.template.metadata.labels).to.include(selector);
         expect(deployment.selector.matchLabels).to.deep.equal(selector);
       });
 
       it('is a plain resource with thresholds and without a TTL, so that a sync never scans again', () => {
-        const { metadata, spec } = scanOf(applied(tool, COMMITS[0]!));
+        const { metadata, spec } = scanOf(objects);
         expect(Object.keys(metadata.annotations ?? {})).to.deep.equal(['argocd.argoproj.io/sync-wave']);
         expect(spec).to.have.property('thresholds');
         expect(spec).to.not.have.property('ttlSecondsAfterFinished');

@@ -11,9 +11,7 @@ const STATUSES = ['Healthy', 'Progressing', 'Degraded', 'Suspended'];
 
 const ODD: Record<string, object> = {
   'no status': {},
-  'an empty status': { status: {} },
   'conditions that are null': { status: { observedGeneration: 1, conditions: null } },
-  'no conditions': { status: { observedGeneration: 1, conditions: [] } },
   'an empty condition': { status: { observedGeneration: 1, conditions: [{}] } },
   'conditions of other controllers': {
     status: { observedGeneration: 1, conditions: [{ type: 'Synced', status: 'Unknown', reason: 'x', message: null }] },
