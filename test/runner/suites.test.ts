@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { PARTS } from '../cluster/parts.ts';
-import { allTestFiles, CLUSTER_ONLY, filesOf, NIGHT_ONLY, sharesOf, SUITES } from './suites.ts';
+import { allTestFiles, CLUSTER_ONLY, filesOf, NIGHT_ONLY, SUITES } from './suites.ts';
 
 describe('test suites', () => {
   const suites = new Map(Object.entries(SUITES).map(([name, { files, except }]) => [name, filesOf(files, except)]));
@@ -15,23 +15,6 @@ describe('test suites', () => {
     ];
     const wrong = all.map((file) => `${file}: ${owners(file).join(', ') || 'no suite'}`).filter((line) => !/: [a-z]+$/.test(line));
     expect(wrong).to.deep.equal([]);
-  });
-
-  it('are not empty', () => {
-    expect([...suites].filter(([, files]) => files.length === 0).map(([name]) => name)).to.deep.equal([]);
-  });
-
-  it('are dealt out to their processes, those of a suite spread over the run', () => {
-    const suites = [
-      { name: 'a', files: ['1', '2', '3'], processes: 2 },
-      { name: 'b', files: ['4'] },
-      { name: 'c', files: [] },
-    ];
-    expect(sharesOf(suites)).to.deep.equal([
-      { suite: 'a', files: ['1', '3'] },
-      { suite: 'b', files: ['4'] },
-      { suite: 'a', files: ['2'] },
-    ]);
   });
 
   it('leave to the night only files that exist', () => {

@@ -9,16 +9,6 @@ const CI = skipRules({ CI: 'true', LEAVE_OUT: 'chart,verapdf' });
 const result = (of: Partial<SuiteResult> = {}): SuiteResult => ({ passed: 1, failures: [], skipped: [], ...of });
 
 describe('result of a mocha run', () => {
-  it('counts passed, failed and skipped tests', () => {
-    const failed: TestEvent = { event: 'failed', title: 'adds', detail: 'expected 2 to equal 3' };
-    const counted = resultOf([passed('a'), passed('b'), failed, { event: 'skipped', title: 'later' }, ended], 1, '');
-    expect(counted).to.deep.equal({
-      passed: 2,
-      failures: [{ event: 'failed', title: 'adds', detail: 'expected 2 to equal 3' }],
-      skipped: ['later'],
-    });
-  });
-
   it('counts a crash as a failure that names the running test and shows the end of the output', () => {
     const crashed = resultOf([passed('a'), { event: 'started', title: 'b' }], null, 'line\nlast line\n');
     expect(crashed.passed).to.equal(1);
@@ -39,22 +29,6 @@ describe('result of a mocha run', () => {
 });
 
 describe('summary of a test run', () => {
-  it('repeats every failure, then ends with the counts', () => {
-    const runs = new Map([
-      ['api', result({ passed: 9 })],
-      ['core', result({ passed: 4, failures: [{ title: 'adds', detail: 'expected 2\n  to equal 3' }] })],
-    ]);
-    expect(closingLines(runs, NO_CI)).to.equal(
-      '\n── failed in core\n\n  adds\n    expected 2\n      to equal 3\n' + '\n13 passed, 1 failed\n',
-    );
-  });
-
-  it('shows the number of skipped tests, and accepts them without CI', () => {
-    const runs = new Map([['api', result({ skipped: ['later'] })]]);
-    expect(closingLines(runs, NO_CI)).to.equal('\n1 passed, 0 failed, 1 skipped\n');
-    expect(exitCodeOf(runs, NO_CI)).to.equal(0);
-  });
-
   it('fails and names the skipped tests if CI is set', () => {
     const runs = new Map([['api', result({ skipped: ['later'] })]]);
     expect(closingLines(runs, CI)).to.equal(

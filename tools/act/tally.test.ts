@@ -128,16 +128,10 @@ describe('the page about ACT rules', () => {
 
   for (const text of [
     '| test cases | commit 1; SHA-256 of `testcases.json`: `abc` |',
-    'The W3C has approved 2 of the ACT rules.',
     'ACT rules: 1 (0 consistent, 0 partial, 1 inconsistent). Failed cases: 2 (1 flagged, 0 to review, 1 missed). Passed and inapplicable cases: 1 (1 falsely flagged). Not tested: 0.',
     '| [Image has a name](https://example.org/rules/aaaaaa/) (aaaaaa) | `image-alt` | 2 | 1 | 0 | 1 | 1 | 1 | 0 | inconsistent |',
-    '): missed\n',
-    '): falsely flagged (`image-alt`)\n',
     '(bbbbbb): `off` (failed cases: 1)\n',
-    '(cccccc), approved\n',
     '- `test-assets/none.png`',
   ])
     it(`has ${JSON.stringify(text)}`, () => expect(page).to.include(text));
-
-  it('leaves out empty tables', () => expect(page).not.to.match(/## (Proposed|Level AAA)/));
 });
