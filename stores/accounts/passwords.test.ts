@@ -16,7 +16,7 @@ describe('passwords', () => {
 
   it('has a hash that no password matches, with the cost of other hashes outside of tests', async () => {
     expect(UNMATCHABLE).to.match(/^scrypt\$32768\$8\$3\$/);
-    for (const password of ['', 'nobody at all', UNMATCHABLE]) expect(await matchesPassword(password, UNMATCHABLE)).to.equal(false);
+    expect(await matchesPassword(UNMATCHABLE, UNMATCHABLE)).to.equal(false);
   });
 
   it('reads the parameters of an older hash', async () => {
