@@ -1,7 +1,7 @@
 /** The npm package, installed from its file in an empty folder without a registry. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
 import type { Report } from '../../report/schema/report.ts';
-import { startWholeProduct, type WholeProduct } from '../journey/product.ts';
+import { accepts, complete, EVENTS, KEY, routes, startService, streams, SUBMIT } from '../cli/service.ts';
+import { smallReport } from '../report/samples.ts';
 import { opened } from '../support/opened.ts';
 import { bundleTo, openInstallation, SOURCE_URL } from './installed.ts';
 import { nodeOf } from './node-versions.ts';
@@ -93,29 +94,24 @@ describe('the npm package', function () {
       }
     });
 
-    for (const [which, node] of [
-      ['of the oldest supported version', () => nodeOf(22)],
-      ['of this project', () => Promise.resolve(process.execPath)],
-    ] as const)
-      // prettier-ignore
-      it(`${which}: scans a page without a service, with the Chromium of this machine`, async () => {
-        const server = createServer(({ url }, response) => {
-          const page = `<!doctype html><html lang="de"><title>Seite</title><main><h1>Seite</h1><img src="/x.png"><p>שלום</p></main></html>`;
-          response.writeHead(url === '/' ? 200 : 404, { 'content-type': 'text/html' }).end(url === '/' ? page : '');
-        });
-        await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-        const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-        const files = ['--pdf', 'local.pdf', '--export', 'local.json', '--sarif', 'local.sarif'];
-        const ran = await installation.run(await node(), [program(), 'scan', '--local', url, '--locale', 'de', '--max-violations', '0', ...files]); // prettier-ignore
-        server.close();
-        expect(ran.code, ran.stderr).to.equal(1);
-        expect(ran.stdout).to.include('image-alt');
-        const report = JSON.parse(await readFile(join(installation.folder, 'local.json'), 'utf8')) as Report;
-        expect(report.scan).to.deep.include({ local: true });
-        expect(JSON.stringify(report)).to.include('Alternativtext');
-        expect((await readFile(join(installation.folder, 'local.pdf'))).subarray(0, 5).toString()).to.equal('%PDF-');
-        expect(await readFile(join(installation.folder, 'local.sarif'), 'utf8')).to.include('image-alt');
+    it('of the oldest supported version: scans a page without a service, with the Chromium of this machine', async () => {
+      const server = createServer(({ url }, response) => {
+        const page = `<!doctype html><html lang="de"><title>Seite</title><main><h1>Seite</h1><img src="/x.png"><p>שלום</p></main></html>`;
+        response.writeHead(url === '/' ? 200 : 404, { 'content-type': 'text/html' }).end(url === '/' ? page : '');
       });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+      const files = ['--pdf', 'local.pdf', '--export', 'local.json', '--sarif', 'local.sarif'];
+      const ran = await installation.run(await nodeOf(22), [program(), 'scan', '--local', url, '--locale', 'de', '--max-violations', '0', ...files]); // prettier-ignore
+      server.close();
+      expect(ran.code, ran.stderr).to.equal(1);
+      expect(ran.stdout).to.include('image-alt');
+      const report = JSON.parse(await readFile(join(installation.folder, 'local.json'), 'utf8')) as Report;
+      expect(report.scan).to.deep.include({ local: true });
+      expect(JSON.stringify(report)).to.include('Alternativtext');
+      expect((await readFile(join(installation.folder, 'local.pdf'))).subarray(0, 5).toString()).to.equal('%PDF-');
+      expect(await readFile(join(installation.folder, 'local.sarif'), 'utf8')).to.include('image-alt');
+    });
   });
 
   it('as a single file has the licences beside it, without those of the scanner', async () => {
@@ -135,22 +131,16 @@ describe('the npm package', function () {
     expect(ran.stderr).to.include('--local needs the scanner').and.include('npm package');
   });
 
-  describe('and the whole product', () => {
-    let product: WholeProduct;
-    before(async () => (product = await startWholeProduct()));
-    after(() => product?.close());
-    const environment = (): Record<string, string | undefined> => ({
-      ...product.credentials(),
-      KUBECONFIG: product.environment.KUBECONFIG,
-    });
-
-    it('scans, and exits by the verdict', async () => {
-      const ran = await installation.run('curbcut', ['scan', product.demoUrl, '--max-pages', '1', '--max-violations', '0', '--export', 'scan.json'], environment()); // prettier-ignore
-      expect(ran.code, ran.stderr).to.equal(1);
-      expect(ran.stdout).to.include('did not pass');
-      const comment = await installation.run('curbcut', ['comment', 'scan.json']);
-      expect(comment.code, comment.stderr).to.equal(0);
-      expect(comment.stdout).to.match(/^<!-- curbcut:/);
-    });
+  it('scans over HTTP, and exits by the verdict', async () => {
+    const service = await startService(routes({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2, { passed: false }))] }));
+    const environment = { CURBCUT_URL: service.url, CURBCUT_API_KEY: KEY };
+    const ran = await installation.run('curbcut', ['scan', 'https://www.example.com/', '--max-violations', '0'], environment);
+    await service.close();
+    expect(ran.code, ran.stderr).to.equal(1);
+    expect(ran.stdout).to.include('did not pass');
+    await writeFile(join(installation.folder, 'scan.json'), JSON.stringify(smallReport()));
+    const comment = await installation.run('curbcut', ['comment', 'scan.json']);
+    expect(comment.code, comment.stderr).to.equal(0);
+    expect(comment.stdout).to.match(/^<!-- curbcut:/);
   });
 });
