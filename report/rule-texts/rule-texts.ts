@@ -44,9 +44,6 @@ export function ruleText(rule: string, locale: Locale): RuleText | null {
 /** What a rule of ours says about an element. */
 export const ownMessage = (rule: string, locale: Locale): string => (require(`../words/${locale}/rules.json`) as OwnTexts).messages[rule]!;
 
-/** Every rule with texts. */
-export const knownRules = (): string[] => [...textsOf('en').keys()];
-
 function textsOf(locale: Locale): Map<string, RuleText> {
   const known = loaded.get(locale);
   if (known !== undefined) return known;

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { sampleInput } from '../test/report/samples.ts';
-import { readPodInput } from './config.ts';
+import { sampleInput } from '../report/samples.ts';
+import { readPodInput } from '../../scanner-image/config.ts';
 
 describe('scanner input', () => {
   let folder: string;
