@@ -127,6 +127,13 @@ describe('tools/setup', () => {
     expect(setup('Linux', UBUNTU, { ...NODE_24, flock: '', 'apt-get': 'exit 1' }, { args: ['--build'] }).output).to.equal('');
   });
 
+  it('refuses an unknown option', () => {
+    expect(setup('Linux', '', {}, { args: ['--all'] })).to.deep.equal({
+      status: 2,
+      output: 'setup: unknown option --all; use --dev, --build, or none\n',
+    });
+  });
+
   describe('on Ubuntu, which has no package of Chromium', () => {
     const APT = { 'apt-get': `echo "$*" >>calls`, 'apt-cache': 'exit 1', id: 'echo 0', flock: '', 'fc-list': 'echo font' };
 
@@ -151,6 +158,22 @@ describe('tools/setup', () => {
       const calls = readFileSync(join(folder, 'calls'), 'utf8');
       expect(calls).to.include('update').and.not.include('chromium');
     });
+  });
+
+  it('names no command for a system that it does not know', () => {
+    expect(setup('Linux', '', { chromium: '' })).to.deep.equal({
+      status: 1,
+      output: 'setup: this machine lacks Node.js 24, npm and nats-server; install what is missing, then run this again\n',
+    });
+  });
+
+  it('uses what is there', () => {
+    for (const [system, release] of [
+      ['Darwin', ''],
+      ['Linux', FEDORA],
+      ['Linux', alpine(23)],
+    ] as const)
+      expect(setup(system, release, { ...NODE_24, chromium: '', 'nats-server': '' })).to.deep.equal({ status: 0, output: '' });
   });
 
   it('uses the browser of CHROMIUM_PATH and the server of NATS_URL', () => {

@@ -201,6 +201,12 @@ describe('mail stores', () => {
       }
     });
 
+    it('knows no recipient of another token', async () => {
+      await suppressions().bounced('ada@example.com', 'certain');
+      for (const call of ['recipient', 'unsubscribe', 'resubscribe'] as const) expect(await suppressions()[call]('unknown')).to.equal(null);
+      expect((await suppressions().find('ada@example.com', 'public'))?.reason).to.equal('bounced');
+    });
+
     it('forgets a bounce after some months, but not that the address unsubscribed', async () => {
       await suppressions().bounced('ada@example.com', 'certain');
       const token = await suppressions().tokenFor('ada@example.com', 'en');

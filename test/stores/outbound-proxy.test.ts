@@ -126,7 +126,14 @@ describe('the credentials of a proxy and a mail server', () => {
     ['SMTP_URL', 'smtp'],
   ] as const)
     it(`must be percent-encoded in ${name}, and are in no message`, () => {
-      for (const rest of ['user:hu#sh@host:25', 'user:hush%@host:25', 'user:hush@host:99999']) {
+      for (const rest of [
+        'user:hu#sh@host:25',
+        'user:hu?sh@host:25',
+        'user:1#hush@host:25',
+        'user:hush%@host:25',
+        'user:hush@host:99999',
+        'user:hush@host:0',
+      ]) {
         // prettier-ignore
         const problems = problemsOf(name, `${scheme}://${rest}`);
         expect(problems, rest).to.have.length(1);
@@ -179,8 +186,10 @@ describe('NO_PROXY', () => {
       ['https://a.example/', '.example'],
       ['https://a.example/', '*.example'],
       ['https://a.example/', 'x, a.example:443'],
+      ['http://10.0.0.1:81/', '10.0.0.1'],
       ['http://10.0.0.1:81/', '10.0.0.1:81'],
       ['http://[fd00::1]/', '[fd00::1]'],
+      ['http://[fd00::1]:81/', 'fd00::1'],
       ['http://[fd00::1]:81/', '[fd00::1]:81'],
       ['smtp://mail.example:587', 'mail.example:587'],
       ['https://a.example/', '*'],

@@ -69,6 +69,12 @@ describe('rate limits across replicas', () => {
     expect((await limits.admit([one])).ok).to.equal(true);
   });
 
+  it('consumes nothing for a denied request', async () => {
+    const one = rule();
+    for (let n = 0; n < 10; n += 1) await limits.admit([one]);
+    expect((await logs().findOne({ _id: `key/${one.subject}` }))!.hits).to.have.length(3);
+  });
+
   it('uncounts a request from the first rule if the second denies it, and reports both states', async () => {
     const [first, second] = [rule({ limit: 10 }), rule({ policy: 'submissions', limit: 1 })];
     await limits.admit([first, second]);
