@@ -12,7 +12,7 @@ export type Wait = 'scroll' | 'look';
 export interface WaitOutcomes {
   /** Whether an element matched `crawl.waitFor`; null if it was not waited for. */
   matched: boolean | null;
-  /** Each wait with the key of the page's signals (`page/visit/signals.ts`), and whether it found something. */
+  /** Each wait with the key of the page's signals (`page/visit/settling.ts`), and whether it found something. */
   waits: { key: string; found: boolean }[];
   /** The page stopped responding when it was scrolled. */
   hangsOnScroll: boolean;

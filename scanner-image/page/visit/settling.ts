@@ -7,7 +7,6 @@ import { TimeLimitExceeded } from '../../../platform/time-limits.ts';
 import { HANGS_ON_SCROLL, notScrolled, viewOnly, waitForMissing, WAIT_SKIPPED, withoutQuery } from './caveats.ts';
 import { type ConditionVariable, HungOnScroll, type VisitClock } from './visit.ts';
 import type { MainFrame } from './main-frame.ts';
-import { NO_SIGNALS, type Signals } from './signals.ts';
 import type { Traffic } from './traffic.ts';
 
 /** How the pages of a scan are waited for. */
@@ -33,13 +32,24 @@ export interface Waits {
   outcomes: WaitOutcomes;
 }
 
+/** What may change a page after its first look: the scripts that ran on it, what they observe, and who sends to them. */
+interface Signals {
+  /** Scripts ran. Nothing else changes a page whose files have arrived. */
+  ran: boolean;
+  /** Names the scripts and what they observe. Pages of a template with the same key behave alike, as far as one can tell. */
+  key: string;
+  /** Workers and open connections send whenever they like, so the second look at such a page is never left out. */
+  connected: boolean;
+}
+
+const NO_SIGNALS: Signals = { ran: false, key: '', connected: false };
+
 /** A page that is ready for its test. */
 export interface Arrival {
   /** The isolated world. */
   world: IsolatedWorld;
   /** What may be missing on the page. */
   caveats: PageCaveat[];
-  /** What the page could still change by: see `Signals`. */
   signals: Signals;
 }
 
