@@ -10,17 +10,17 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
-  core: { production: 4275, tests: 1709 },
-  report: { production: 11601, tests: 1526 },
+  core: { production: 4275, tests: 1573 },
+  report: { production: 11601, tests: 1489 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8601, tests: 635 },
-  api: { production: 23904, tests: 2894 },
-  operator: { production: 11325, tests: 8921 },
-  'scanner-image': { production: 12674, tests: 3527 },
+  api: { production: 23904, tests: 2487 },
+  operator: { production: 11325, tests: 8334 },
+  'scanner-image': { production: 12674, tests: 3450 },
   cli: { production: 4724, tests: 366 },
-  local: { production: 10044, tests: 4217 },
+  local: { production: 10044, tests: 4049 },
   'demo-site': { production: 121, tests: 0 },
-  test: { production: 0, tests: 66468 },
+  test: { production: 0, tests: 57450 },
   tools: { production: 3333, tests: 579 },
   bench: { production: 2199, tests: 0 },
 };
