@@ -120,11 +120,12 @@ async function rest(deps: ArrivalDeps, request: VisitRequest, { world, clock, ms
   const limitMs = Math.max(0, clock.left() - reserveMs);
   request.onWaiting?.('rest');
   try {
-    const resting = evaluate<boolean>(world, `curbcut.rest(${ms}, ${Math.floor(limitMs)})`);
-    const hadTime = await deps.frame.whileAlive(resting, clock.left(), 'looking again');
+    const turns = (forMs: number): Promise<boolean> =>
+      deps.frame.whileAlive(evaluate<boolean>(world, `curbcut.rest(${forMs}, ${Math.floor(limitMs)})`), clock.left(), 'looking again');
+    const hadTime = await turns(ms);
     const arrived = (): boolean => isOver(deps) || outstanding(deps).length === 0;
     if (hadTime && !arrived() && (await deps.changes.waitFor(arrived, Math.min(REQUEST_MS, clock.left() - reserveMs))))
-      await deps.frame.whileAlive(evaluate(world, `curbcut.rest(${SHORT_REST_MS}, ${SHORT_REST_MS})`), clock.left(), 'looking again');
+      await turns(SHORT_REST_MS);
     return hadTime;
   } finally {
     request.onWaiting?.(null);
