@@ -77,7 +77,9 @@ export function expectFindings(page: TestedPage, rule: string, cases: readonly C
     return `${name}: ${violations.has(selector) ? 'violation' : review.has(selector) ? 'review' : null}`;
   });
   expect(lines).to.deep.equal(cases.map(({ name, finding }) => `${name}: ${finding}`));
-  expect([page.frames_untested, page.caveats]).to.deep.equal([[], []]);
+  // A frame of another site may take more than five seconds on a loaded machine.
+  const caveats = page.caveats.filter(({ kind }) => kind !== 'still_loading');
+  expect([page.frames_untested, caveats]).to.deep.equal([[], []]);
 }
 
 /** The number of elements with a finding of a rule, to see that no case has findings on other elements. */
