@@ -59,13 +59,13 @@ describe('network faults', () => {
       '/script-drip': html(`<script src="/_script-drip"></script>${FAULT}`),
       '/_script-drip': drip('text/javascript', '1;'),
     });
-    const { pages } = await scan(`${site.origin}/`, {}, { pageBudgetMs: 10_000, workers: 2 });
+    const { pages } = await scan(`${site.origin}/`, {}, { pageBudgetMs: 15_000, workers: 2 });
     for (const path of ['/cut-chunks', '/cut-length']) {
       expect(untested(pages, path).reason, path).to.equal('navigation_failed');
       expect(untested(pages, path).message, path).to.include('before the whole page had arrived');
     }
-    expect(untested(pages, '/script-drip')).to.include({ reason: 'timeout', message: 'The page did not finish loading within 10 s.' });
-    expect(untested(pages, '/silent').message).to.equal('The page did not answer within 10 s.');
+    expect(untested(pages, '/script-drip')).to.include({ reason: 'timeout', message: 'The page did not finish loading within 15 s.' });
+    expect(untested(pages, '/silent').message).to.equal('The page did not answer within 15 s.');
     // Their documents are still arriving: what is there is tested, and the report says so. One of them is too large before.
     const outcomes = ['/drip', '/endless'].map((path) => {
       const page = pages.find(({ url }) => new URL(url).pathname === path);
