@@ -50,6 +50,13 @@ const late: Record<string, string> = {
   'forty-frames': page(`let left = 40; (function draw() { left -= 1; if (left === 0) show(); else requestAnimationFrame(draw); })()`),
   'second-message': page(`let seen = 0; new EventSource('/_events').onmessage = () => { seen += 1; if (seen === 2) show(); }`),
   'first-message-after-three-seconds': page(`new EventSource('/_late-event').onmessage = show`),
+  'route-of-history': page(
+    `setTimeout(() => history.replaceState(null, '', '/route-of-history?step=2'), 1500); crypto.subtle.digest('SHA-256', new ArrayBuffer(4e7)).then(() => setTimeout(show, 1500))`,
+  ),
+  'hidden-name': page(
+    `new Worker(${blob(`setTimeout(() => postMessage(1), 900)`)}).onmessage = () => { document.getElementById('name').textContent = ''; show(); }`,
+    '<span id="name" hidden>Name</span>',
+  ),
   'worker-in-a-frame': html('<iframe title="Frame" src="/_frame"></iframe>'),
 };
 
@@ -156,7 +163,7 @@ describe('the second look', () => {
 
   it('is not waited for where no script ran', async () => {
     site = await openSite({ '/': html('<img src="/_none.png" id="fault">') });
-    const [tested] = testedOf((await scan(site.origin)).pages);
+    const [tested] = testedOf((await scan(site.origin, {}, {}, FULL)).pages);
     expect(tested && found(tested)).to.deep.equal(['image-alt #fault']);
     expect(tested?.duration_ms).to.be.lessThan(3000);
   });

@@ -25,8 +25,8 @@ const isHung = (visit: Visit): boolean => !visit.loaded && visit.outcomes?.hangs
 async function attempt(tabs: WorkerTabs, worker: number, request: VisitRequest): Promise<{ visit: Visit; browserLost: boolean }> {
   const { tab, browser } = await tabs.tabOf(worker);
   const visit = await tab.visit(request);
-  // The crash of a tab is reported shortly before the disconnection of its browser.
-  const browserLost = !visit.loaded && visit.reason === 'crashed' && (await isLost(browser));
+  // The crash of a tab is reported shortly before the disconnection of its browser. It may have happened after the first look.
+  const browserLost = visit.broken && (visit.loaded || visit.reason === 'crashed') && (await isLost(browser));
   if (visit.broken) await tabs.retire(worker);
   return { visit, browserLost };
 }

@@ -214,7 +214,14 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
     first = await lookNow();
   }
   if ('wrong' in first) return failedVisit(tab, clock, first.wrong, { finalUrl: first.finalUrl });
-  const { last, caveats, broken } = await lookAgain(tab, request, { arrival, first, clock, outcomes: progress.outcomes, look: lookNow });
+  const { last, caveats, wrong, broken } = await lookAgain(tab, request, {
+    arrival,
+    first,
+    clock,
+    outcomes: progress.outcomes,
+    look: lookNow,
+  });
+  if (wrong !== undefined) return failedVisit(tab, clock, wrong.wrong, { finalUrl: wrong.finalUrl });
   const { facts, tested } = last;
   const findings = tested === null ? null : toPageFindings(tested.results);
   const durationMs = clock.spent();
@@ -248,7 +255,11 @@ async function look(
   const beganAt = clock.spent();
   const readFacts = async (): Promise<PageFacts> =>
     JSON.parse(
-      await frame.whileAlive(evaluate<string>(world, 'curbcut.still(1000).then(curbcut.facts)'), clock.left(), 'reading the page'),
+      await frame.whileAlive(
+        evaluate<string>(world, 'curbcut.still(1000).then(() => (curbcut.remember(), curbcut.facts()))'),
+        clock.left(),
+        'reading the page',
+      ),
     ) as PageFacts;
   const closed = await frame.whileAlive(openClosedRoots(world, frame.shown.loaderId), clock.left(), 'opening shadow roots');
   const facts = await readFacts();

@@ -29,13 +29,16 @@ const LEEWAY_MS = 16;
 const COMPARED_ELEMENTS = 20_000;
 /** Attributes that change all the time, and never change what axe-core finds. */
 const NO_CONTENT = /^(?:class|style|src|srcset|sizes|loading|width|height|d|transform|points|data-.*)$/;
-/** Attributes whose values are names, roles and states. */
-const SPOKEN = /^(?:role|aria-.*|alt|title|lang|for|type|placeholder|tabindex|value|content)$/;
 /** Sides up to this length are compared, in CSS pixels. No rule tells larger ones apart. */
 const SMALL_SIDE = 48;
 
+// Fields of a form hide the properties of their names.
+const { checkVisibility, getAttribute, getAttributeNames, getBoundingClientRect, querySelector } = Element.prototype;
+const getterOf = (name) => Object.getOwnPropertyDescriptor(Node.prototype, name).get;
+const [firstChildOf, nextSiblingOf] = ['firstChild', 'nextSibling'].map(getterOf);
+
 /** The types of scripts that the browser runs. */
-const RUNS = /^(?:|module|(?:text|application)\/(?:x-)?(?:java|ecma)script)$/i;
+const RUNS = /^\s*(?:|module|(?:text|application)\/(?:x-)?(?:j|java|ecma|live)script[\d.]*)\s*$/i;
 /** Data in a script, which differs from page to page where the script does not. */
 const DATA = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|\b\d[\w.]*/g;
 
@@ -45,7 +48,9 @@ let changed = performance.now();
 let hadScript = false;
 function change(records = []) {
   changed = performance.now();
-  for (const { removedNodes } of records) for (const node of removedNodes) hadScript ||= node.localName === 'script';
+  for (const { removedNodes } of records)
+    for (const node of removedNodes)
+      hadScript ||= node instanceof Element && (node.localName === 'script' || querySelector.call(node, 'script') !== null);
 }
 // While it is parsed it changes all the time.
 addEventListener('DOMContentLoaded', () => change(), { once: true });
@@ -130,20 +135,18 @@ function hashOf(text) {
 /** The elements of the document and its open shadow roots. */
 const allElements = () => [document, ...roots].flatMap((root) => [...root.querySelectorAll('*')]);
 
-// Fields of a form hide the properties of their names.
-const { checkVisibility, getAttribute, getAttributeNames, getBoundingClientRect } = Element.prototype;
-const firstChildOf = Object.getOwnPropertyDescriptor(Node.prototype, 'firstChild').get;
-
 /** Clocks and counters change their digits only. */
 const withoutDigits = (text) => text.replaceAll(/\d+/g, '0').trim();
 
 /** The text of an element itself. */
 function ownText(element) {
   let text = '';
-  for (let node = firstChildOf.call(element); node !== null; node = node.nextSibling) if (node instanceof Text) text += node.data;
+  for (let node = firstChildOf.call(element); node !== null; node = nextSiblingOf.call(node)) if (node instanceof Text) text += node.data;
   return withoutDigits(text);
 }
 
+/** Elements that nobody perceives. */
+const NO_PART = /^(?:script|noscript|style|link|template)$/;
 const VISIBLE = { opacityProperty: true, visibilityProperty: true };
 
 /** What a visitor perceives of an element: its kind, its names and states, its text with colours and size. */
@@ -151,11 +154,12 @@ function perceived(element) {
   const attributes = getAttributeNames
     .call(element)
     .filter((name) => !NO_CONTENT.test(name))
-    .map((name) => (SPOKEN.test(name) ? `${name}=${withoutDigits(getAttribute.call(element, name))}` : name));
-  const { color, backgroundColor, opacity, fontSize, fontWeight } = getComputedStyle(element);
+    .map((name) => `${name}=${withoutDigits(getAttribute.call(element, name))}`);
+  const { color, backgroundColor, backgroundImage, opacity, fontSize, fontWeight, textDecorationLine } = getComputedStyle(element);
+  const styles = [color, backgroundColor, backgroundImage === 'none', opacity, fontSize, fontWeight, textDecorationLine];
   const { width, height } = getBoundingClientRect.call(element);
   const sides = [width, height].map((side) => Math.min(Math.round(side), SMALL_SIDE));
-  return [element.localName, ...attributes, ownText(element), color, backgroundColor, opacity, fontSize, fontWeight, ...sides].join(' ');
+  return [element.localName, ...attributes, ownText(element), checkVisibility.call(element, VISIBLE), ...styles, ...sides].join(' ');
 }
 
 /** A checksum of what a visitor perceives of the document. The order of its elements does not matter. */
@@ -163,14 +167,10 @@ function reading() {
   observeRoots();
   const elements = allElements();
   if (elements.length > COMPARED_ELEMENTS) return String(elements.length);
-  let sum = hashOf(document.title.trim() === '' ? '' : 'title');
-  let visible = 0;
-  for (const element of elements) {
-    if (!(element instanceof HTMLMetaElement) && !checkVisibility.call(element, VISIBLE)) continue;
-    sum = (sum + hashOf(perceived(element))) | 0;
-    visible += 1;
-  }
-  return `${visible} ${sum}`;
+  let sum = 0;
+  // Also those that cannot be seen: hidden texts may be names.
+  for (const element of elements) if (!NO_PART.test(element.localName)) sum = (sum + hashOf(perceived(element))) | 0;
+  return `${elements.length} ${sum}`;
 }
 
 /** The content before an additional wait; null if there was none. */
@@ -274,7 +274,7 @@ async function settle(options) {
         scrolls: page.scrolls || hasLazyFrames(),
         workers: page.workers,
         ran: ran || ranScripts(),
-        scripts: scriptNames(),
+        scripts: [...scriptNames(), ...page.timers.map(({ delay }) => delay)],
       };
     }
   }

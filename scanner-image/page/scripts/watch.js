@@ -83,6 +83,8 @@ watch(globalThis, 'setTimeout', (values, id) => add(id, delayOf(values[1])));
 watch(globalThis, 'clearTimeout', remove);
 watch(globalThis, 'clearInterval', remove);
 
+const ends = new WeakMap();
+const { get, set } = WeakMap.prototype;
 watchClass('SharedWorker', () => (workers += 1));
 watchClass('Worker', (worker) => {
   workers += 1;
@@ -93,7 +95,9 @@ watchClass('Worker', (worker) => {
     isSilent = false;
   };
   for (const event of ['message', 'error', 'messageerror']) apply(listen, worker, [event, end]);
+  apply(set, ends, [worker, end]);
 });
+watch(globalThis.Worker?.prototype, 'terminate', (_values, _result, worker) => apply(get, ends, [worker])?.());
 
 /** Whether the page is scrolled for its test. Observers then hear that an element comes into view, and not that it leaves. */
 let scrolling = false;

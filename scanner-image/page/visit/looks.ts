@@ -2,12 +2,13 @@
  * A result is what two looks agree on. A page is looked at again some seconds after its test, by its own clock, while other pages are
  * worked on. If a visitor perceives something else by then, it is tested again, and the last look counts.
  */
-import type { PageCaveat } from '../../../report/schema/page.ts';
-import { TimeLimitExceeded } from '../../../platform/time-limits.ts';
+import type { PageCaveat, PageFailureReason } from '../../../report/schema/page.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
 import type { TestedDocument } from '../axe/test-document.ts';
 import { evaluate, EvaluationFailed, type IsolatedWorld } from '../scripts/source.ts';
 import type { WaitOutcomes } from '../../crawl/wait-history.ts';
 import type { WrongPage } from '../../crawl/page-checks.ts';
+import { checkBlockedNavigation } from './displayed-page.ts';
 import { NOT_QUIET, OUT_OF_TIME, requestCaveats, STILL_BUSY } from './caveats.ts';
 import { type ArrivalDeps, type Arrival, isKnown, isOver, recordWait, REQUEST_MS } from './settling.ts';
 import type { PageFacts, VisitClock, VisitRequest } from './visit.ts';
@@ -38,6 +39,8 @@ export const REST_MS = 3000;
 const LONGER = 4 / 3;
 /** The time in which a page whose second look is left out becomes quiet after its test, in milliseconds. */
 const SHORT_REST_MS = 100;
+/** The time limit of a frame, in milliseconds. */
+const FRAME_MS = 5000;
 /** The looks at a page that keeps changing. */
 const LOOKS_MAX = 3;
 
@@ -49,8 +52,12 @@ interface LookingAgain {
   look: () => Promise<Look | WrongLook>;
 }
 
+/** What a page may turn out to be at a later look. Otherwise what it displayed until then is the result. */
+const ENDS: readonly PageFailureReason[] = ['sign_in_page', 'sign_in_lost', 'bot_wall'];
+
 interface LastLook {
   last: Look;
+  wrong?: WrongLook;
   /** What the looks could not tell. */
   caveats: PageCaveat[];
   /** The tab must not be used again. */
@@ -76,8 +83,10 @@ export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, lookin
       const hadTime = await rest(deps, request, { world, clock, ms: restMs, reserveMs: 2 * last.tookMs });
       const changed = await askAll<boolean>(deps, [world, ...last.frames], 'curbcut.still(1000).then(curbcut.hasChanged)', clock);
       if (!hadTime) caveats.push(OUT_OF_TIME);
-      const isSame = isOver(deps) || frame.shown.url !== last.finalUrl || changed.every((answer) => answer === false);
-      if (!skips && hadTime) recordWait(outcomes, 'look', signals, !isSame);
+      const left = checkBlockedNavigation(deps, request);
+      if (left !== null) return { last, caveats, wrong: { wrong: left, finalUrl: frame.shown.url }, broken: false };
+      const isSame = isOver(deps) || (frame.shown.url === last.finalUrl && changed.every((answer) => answer === false));
+      if (!skips && hadTime && !isOver(deps)) recordWait(outcomes, 'look', signals, !isSame);
       if (isSame || !hadTime) break;
       skips = false;
       if (looks === LOOKS_MAX) {
@@ -85,7 +94,8 @@ export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, lookin
         break;
       }
       const next = await look();
-      // The page tried to leave. What it displayed until then is the result.
+      if ('wrong' in next && ENDS.includes(next.wrong.reason)) return { last, caveats, wrong: next, broken: false };
+      if ('wrong' in next) caveats.push(NOT_QUIET);
       if ('wrong' in next) break;
       last = next;
     }
@@ -135,7 +145,7 @@ async function rest(deps: ArrivalDeps, request: VisitRequest, { world, clock, ms
 /** The addresses of what has not arrived. */
 const outstanding = ({ traffic }: ArrivalDeps): string[] => traffic.requests.outstanding().map(({ url }) => url);
 
-/** Evaluates an expression in documents; null for a frame that was removed or replaced. */
+/** Evaluates an expression in documents; null for a frame that was removed, was replaced or does not answer. */
 function askAll<T>(
   { frame }: ArrivalDeps,
   [top, ...frames]: readonly IsolatedWorld[],
@@ -144,8 +154,8 @@ function askAll<T>(
 ): Promise<(T | null)[]> {
   const ask = (world: IsolatedWorld): Promise<T> => frame.whileAlive(evaluate<T>(world, expression), clock.left(), 'looking again');
   const inFrame = (world: IsolatedWorld): Promise<T | null> =>
-    ask(world).catch((error: unknown) => {
-      if (error instanceof EvaluationFailed) return null;
+    withTimeLimit(ask(world), Math.min(FRAME_MS, clock.left()), 'looking again').catch((error: unknown) => {
+      if (error instanceof EvaluationFailed || error instanceof TimeLimitExceeded) return null;
       throw error;
     });
   return Promise.all([ask(top!), ...frames.map(inFrame)]);
