@@ -217,16 +217,7 @@ const drawn = (ms) => Promise.race([frame(), later(parent === globalThis ? ms : 
  * - `matched`: true, false or a message
  */
 async function settle(options) {
-  const {
-    quietMs,
-    capMs,
-    refresh = null,
-
-    load = false,
-    settleMs = 0,
-    waitFor = '',
-    waitForMs = 0,
-  } = options;
+  const { quietMs, capMs, refresh = null, load = false, settleMs = 0, waitFor = '', waitForMs = 0 } = options;
   const delays = [refreshDelay(), refresh].filter((seconds) => seconds !== null);
   const state = { redirects: false, found: false, scrolls: false, workers: false, matched: true, ran: false, scripts: [] };
   if (delays.some((seconds) => seconds <= 0)) return { ...state, redirects: true };

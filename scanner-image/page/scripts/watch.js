@@ -1,7 +1,7 @@
 /**
- * Runs in the page's own world of every document, before the scripts of the page. Records timers, observers of the scroll position
- * and new shadow roots, so that the first look at a page often is the last one. It decides nothing: what it does not know of, the
- * next look finds. The page cannot reach the record: it is kept in a node that is shared with the isolated world only. It uses no method
+ * Runs in the page's own world of every document, before the scripts of the page. Records timers, observers of the scroll position,
+ * new shadow roots and workers, so that the first look at a page often is the last one. What it does not know of, the next look finds.
+ * The page cannot reach the record: it is kept in a node that is shared with the isolated world only. It uses no method
  * that the page could have replaced by the time it is called.
  */
 
@@ -83,6 +83,7 @@ watch(globalThis, 'setTimeout', (values, id) => add(id, delayOf(values[1])));
 watch(globalThis, 'clearTimeout', remove);
 watch(globalThis, 'clearInterval', remove);
 
+const ANSWERS = ['message', 'error', 'messageerror'];
 const ends = new WeakMap();
 const { get, set } = WeakMap.prototype;
 watchClass('SharedWorker', () => (workers += 1));
@@ -94,7 +95,8 @@ watchClass('Worker', (worker) => {
     if (isSilent) silent -= 1;
     isSilent = false;
   };
-  for (const event of ['message', 'error', 'messageerror']) apply(listen, worker, [event, end]);
+  // No iterator, which a page may have replaced.
+  for (let at = 0; at < ANSWERS.length; at += 1) apply(listen, worker, [ANSWERS[at], end]);
   apply(set, ends, [worker, end]);
 });
 watch(globalThis.Worker?.prototype, 'terminate', (_values, _result, worker) => apply(get, ends, [worker])?.());
