@@ -19,7 +19,7 @@ describe('closed shadow roots', () => {
         response.writeHead(200, { 'content-type': 'text/html' }).end(html(body.replaceAll('OTHER', `http://localhost:${site.port}`))),
       ...routes,
     });
-    const { pages } = await scan(`${site.origin}/`, { maxPages: 1 });
+    const { pages } = await scan(`${site.origin}/`, { maxPages: 1 }, { pageBudgetMs: 60_000 });
     return testedOf(pages)[0]!;
   }
 

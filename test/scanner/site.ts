@@ -94,7 +94,7 @@ export function inputOf(url: string, options: Partial<GivenOptions> = {}, more: 
     allowTargets: ['127.0.0.0/8', 'localhost'],
     denyTargets: [],
     workers: 1,
-    pageBudgetMs: 15_000,
+    pageBudgetMs: 30_000,
     exportMaxBytes: 64_000_000,
     ...more,
   };
