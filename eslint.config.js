@@ -19,6 +19,7 @@ export default tseslint.config(
       'no-restricted-properties': [
         'error',
         { object: 'process', property: 'env', message: 'Only a main.ts reads the environment, through platform/configuration.ts.' },
+        { object: 'request', property: 'ip', message: 'It is undefined once the client is gone; read request.address.' },
       ],
     },
   },

@@ -104,7 +104,7 @@ export function createMetrics(): Metrics {
   const inFlight = gauge('http_requests_in_flight', 'Requests in progress.');
   const duration = histogram(
     'http_request_duration_seconds',
-    'Time from the arrival of a request to the end of its response, without event streams.',
+    'Time from the arrival of a request to the end of its response, without event streams. Status 499: the client went away before it.',
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     { method: [], route: [], status: [] },
   );

@@ -20,14 +20,14 @@ export async function recordSignIn(request: FastifyRequest, { session, membershi
   const { id, email, method, browser } = session;
   const about = { organisation: membership.organisation.id, actor: email, subject: `${METHODS[method]}, ${browserName(browser)}` };
   await recordEntry(request, { ...about, action: 'user.sign-in', once: id });
-  const once = `${email} ${auditNetwork(request.ip)}`;
+  const once = `${email} ${auditNetwork(request.address)}`;
   const isNew = await recordEntry(request, { ...about, action: 'user.new-network', once });
   if (isNew === true && !first) await mailNotice(request, 'sign_in', email);
 }
 
 /** Records that a password was refused. Takes the same time for an address without an account. */
 export function recordSignInFailure(request: FastifyRequest, email: string): void {
-  request.server.anonymousStores.signInFailures.add({ email, network: auditNetwork(request.ip) });
+  request.server.anonymousStores.signInFailures.add({ email, network: auditNetwork(request.address) });
 }
 
 /**
@@ -44,7 +44,7 @@ export async function recordForUser(
     const confirmed = (await stores.members.of(email)).filter((one) => one.confirmed);
     for (const { organisation } of confirmed) await recordEntry(request, { ...entry, organisation: organisation.id, actor: email });
     if (confirmed.length > 0) return;
-    logger.info({ request: request.id, actor: email, ...entry, network: auditNetwork(request.ip) }, 'account without an organisation');
+    logger.info({ request: request.id, actor: email, ...entry, network: auditNetwork(request.address) }, 'account without an organisation');
     await mailActor(request, { ...entry, actor: email });
   } catch (error) {
     logger.error({ request: request.id, actor: email, ...entry, err: error }, 'audit entry lost');
@@ -58,7 +58,7 @@ export async function recordForUser(
  */
 export async function recordEntry(request: FastifyRequest, entry: Omit<NewAuditEntry, 'network' | 'at'>): Promise<boolean | null> {
   const { stores, logger } = request.server;
-  const stored = await stores.organisations.record({ ...entry, network: auditNetwork(request.ip) }).catch((error: unknown) => {
+  const stored = await stores.organisations.record({ ...entry, network: auditNetwork(request.address) }).catch((error: unknown) => {
     logger.error({ request: request.id, ...entry, err: error }, 'audit entry lost');
     return null;
   });
@@ -78,7 +78,7 @@ const noticeIds = new WeakMap<FastifyRequest, string>();
 async function mailNotice(request: FastifyRequest, event: AccountNotice, to: string): Promise<void> {
   const { settings, stores, now, logger } = request.server;
   if (!settings.mail) return;
-  const network = auditNetwork(request.ip);
+  const network = auditNetwork(request.address);
   if (!noticeIds.has(request)) noticeIds.set(request, randomUUID());
   const data = { event, at: now().toISOString(), client: { network, browser: browserName(request.headers['user-agent'] ?? '') } };
   const id = `account-notice:${event === 'sign_in' ? networkId(to, network) : noticeIds.get(request)!}`;

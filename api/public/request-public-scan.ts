@@ -32,7 +32,7 @@ export interface PublicScanRequest {
   locale: Locale;
   /** Empty if the visitor's browser sent none. */
   turnstileToken: string;
-  /** The client's address, as `request.ip` states it. */
+  /** The client's address, as `request.address` states it. */
   address: string;
   requestId: string;
   /** W3C Trace Context. */

@@ -147,7 +147,7 @@ export const publicRoutes: FastifyPluginAsyncTypebox = async (scope) => {
     async (request, reply) => {
       const { url, email, cf_turnstile_token: turnstileToken, locale } = request.body;
       const origin = {
-        address: request.ip,
+        address: request.address,
         requestId: request.id,
         traceparent: request.span?.traceparent,
         idempotent: request.idempotent,

@@ -1,6 +1,7 @@
 /** Sends event streams of scans, for the API and for the dashboard. Both share the followers and the limits of a replica. */
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { isTerminal } from '../../core/scan/phases.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { MessageBus } from '../../stores/nats.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
@@ -24,7 +25,7 @@ export function createEventStreams({ scans, usable, bus, metrics, logger, timing
   const streams = createOpenStreams({ usable, max: maxStreams, checkMs: timings.checkMs, logger, onChange: metrics.stream });
   return {
     /**
-     * Answers a request with the event stream of a scan.
+     * Answers a request with the event stream of a scan; with 204, which ends an EventSource, if the client has seen its end.
      * @throws ApiError if the organisation has no such scan, or if there are too many streams
      */
     async send(reply: FastifyReply, owner: StreamOwner, scanId: string): Promise<FastifyReply> {
@@ -33,17 +34,22 @@ export function createEventStreams({ scans, usable, bus, metrics, logger, timing
       // At the end of the response, also of an error, and as soon as the client disconnects.
       reply.raw.once('close', place.close);
       if (reply.raw.destroyed) place.close();
+      const lastEventId = lastEventIdOf(reply.request.headers['last-event-id']);
       const stream = await openStream({
         followers,
         organisation: owner.organisation,
         scanId,
-        lastEventId: lastEventIdOf(reply.request.headers['last-event-id']),
+        lastEventId,
         keepaliveMs: timings.keepaliveMs,
         signal: place.signal,
       });
       if (stream.row === null) {
         stream.close();
         throw new ApiError('scan_not_found');
+      }
+      if (isTerminal(stream.row.phase) && lastEventId !== null && lastEventId >= stream.row.version) {
+        stream.close();
+        return reply.code(204).send();
       }
       // One byte: text that waits in a buffer would be outdated when a slow client reads it.
       const text = Readable.from(stream.text(), { objectMode: false, highWaterMark: 1 });

@@ -9,7 +9,7 @@ import { CompleteEvent } from '../../core/scan/result.ts';
 import { keyCredential } from './event-streams.ts';
 import { growing, oneOf } from '../../core/schemas.ts';
 import { EXAMPLES } from '../http/examples.ts';
-import { KEYED, keyWith, LIMITED, reference, refusals, textAnswer } from '../http/responses.ts';
+import { emptyAnswer, KEYED, keyWith, LIMITED, reference, refusals, textAnswer } from '../http/responses.ts';
 import { ScanPath } from '../scans/scans.ts';
 
 export const ProgressEvent = Type.Object(
@@ -33,6 +33,7 @@ const FOLLOW_SCAN = {
     'Sends the current state immediately, a `progress` event for each change, and one `complete` event, after which the stream ends. ' +
     'Each `data:` line is a ProgressEvent or a CompleteEvent; ignore events of other kinds. `id:` increases with every change; send it as `Last-Event-ID` to resume. ' +
     'A `: keepalive` comment is sent every 15 seconds. A slow client gets the newest state and misses those before it. ' +
+    'With the `Last-Event-ID` of the `complete` event the answer is 204, after which an EventSource does not reconnect; close yours when it comes. ' +
     'The stream ends within seconds when its key is revoked or expires, or its organisation is blocked. ' +
     `A key can have ${STREAMS_PER_KEY} streams on each replica, an organisation a quarter of all.`,
   security: keyWith('scans:read'),
@@ -42,6 +43,7 @@ const FOLLOW_SCAN = {
   }),
   response: {
     200: textAnswer('The stream. The schema is that of one event.', 'text/event-stream', LIMITED, ANY_EVENT, EXAMPLES.events),
+    204: emptyAnswer('The scan has ended, and the client has received its last event.', LIMITED),
     ...refusals([...KEYED, 'scan_not_found', 'too_many_streams', 'streams_full']),
   },
 };

@@ -23,7 +23,7 @@ export interface StreamOptions {
   followers: Followers;
   organisation: string;
   scanId: string;
-  /** The last event that the client received. Events up to it are not sent again, except `complete`. */
+  /** The last event that the client received. Events up to it are not sent again, except the last one of a scan that ends meanwhile. */
   lastEventId: number | null;
   keepaliveMs: number;
   /** Ends the stream. */

@@ -89,14 +89,18 @@ describe('an event stream', () => {
   const openStreams = async (replica: Replica = context) =>
     Number(/curbcut_event_streams (\d+)/.exec(await replica.metrics.registry.metrics())![1]);
 
-  it('completes immediately if the scan has ended, also after its last event', async () => {
+  it('completes immediately if the scan has ended, and answers 204 to a client that has seen that', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id, { phase: 'failed' });
-    for (const headers of [{}, { 'Last-Event-ID': String(row.version) }] as Record<string, string>[]) {
+    for (const headers of [{}, { 'Last-Event-ID': String(row.version - 1) }] as Record<string, string>[]) {
       const stream = await follow(context, key, row.id, headers);
       await stream.ended;
-      expect(stream.events.map(({ data }) => [data.event, data.status])).to.deep.equal([['complete', 'failed']]);
+      expect(stream.events.map(({ id, data }) => [id, data.event, data.status])).to.deep.equal([[row.version, 'complete', 'failed']]);
     }
+    const again = await follow(context, key, row.id, { 'Last-Event-ID': String(row.version) });
+    await again.ended;
+    expect([again.response.statusCode, again.events]).to.deep.equal([204, []]);
+    await eventually('that no stream is open', async () => (await openStreams()) === 0);
   });
 
   it('resumes after Last-Event-ID without repeating an event', async () => {

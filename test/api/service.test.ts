@@ -1,7 +1,10 @@
 /** Health, metrics, unknown paths, malformed HTTP, and shutdown. */
 import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { eventually, useContext, SUBMISSION } from './context.ts';
+import { PUBLIC_SCANS } from './public-context.ts';
+import type { Replica } from './replica.ts';
 
 const context = useContext({ requestTimeoutMs: 200 });
 
@@ -104,6 +107,32 @@ describe('every method that Node parses', () => {
   it('a method that Node does not parse gets 400', async () => {
     expect((await send('FETCH', '/healthz')).status).to.equal(400);
   });
+});
+
+describe('a client that resets its connection', () => {
+  /** Sends a request, or its start, and resets. The service may read it before it notices. */
+  const reset = (replica: Pick<Replica, 'url'>, text: string) =>
+    new Promise((resolve) => {
+      const socket = connect(Number(new URL(replica.url).port), '127.0.0.1', () => socket.write(text, () => socket.resetAndDestroy()));
+      socket.on('close', resolve).on('error', () => undefined);
+    });
+
+  for (const trustedProxies of [[], ['127.0.0.1']])
+    it(`is no error of the service on any route ${trustedProxies.length > 0 ? 'behind a proxy' : ''}`, async () => {
+      const replica = await context.replica({ trustedProxies, publicScans: PUBLIC_SCANS });
+      const { key } = await context.organisation();
+      const head = ['Host: x', `X-API-Key: ${key}`, 'Content-Type: application/json', 'Content-Length: 2'].join('\r\n');
+      const routes = [...replica.app.acceptedMethods()].flatMap(([url, methods]) => [...methods].map((method) => ({ url, method })));
+      expect(routes).to.have.length.above(150);
+      for (const { url, method } of routes)
+        await reset(replica, `${method} ${url.replace(/:\w+|\*/g, randomUUID())} HTTP/1.1\r\n${head}\r\n\r\n{}`);
+      await eventually('the end of all requests', async () => /curbcut_http_requests_in_flight 0/.test(await replica.scrape()));
+      expect(replica.log.filter(({ level }) => level === 'error')).to.deep.equal([]);
+      const scraped = await replica.scrape();
+      expect(scraped)
+        .to.match(/status="499"/)
+        .and.not.match(/status="5/);
+    });
 });
 
 describe('malformed HTTP', () => {

@@ -119,6 +119,31 @@ describe('a repeated submission', () => {
       expect(await held(id)).to.equal(5);
     });
 
+  it('ends the scan of a stalled request for which there were no credits, and returns what that one reserves later', async () => {
+    const { id, key } = await context.organisation({ credits: 4 });
+    let proceed = (): void => undefined;
+    const waiting = new Promise<void>((resolve) => (proceed = resolve));
+    let stalled = false;
+    context.faults.set('credits.reserve', async (real, ...parameters) => {
+      if (!stalled) {
+        stalled = true;
+        await waiting;
+      }
+      return real(...parameters);
+    });
+    const first = submit(key);
+    await eventually('the stalled request', () => stalled);
+    await expireLeases();
+    expect((await submit(key)).status).to.equal(402);
+    await context.stores.credits.grant(id, 'more', 16);
+    proceed();
+    expect((await first).status, 'nothing was charged').to.equal(503);
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 20, held: 0 });
+    expect((await submit(key)).status).to.equal(202);
+    expect((await rowsOf(id)).map(({ submission }) => submission)).to.have.members(['abandoned', 'accepted']);
+    expect(await held(id)).to.equal(5);
+  });
+
   it('gets another scan if the first one was abandoned, although the answer to its acceptance was lost', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
     let accepts = 0;

@@ -61,7 +61,7 @@ const sessionsPlugin: FastifyPluginAsync = async (app) => {
   app.decorate('readSession', async (request) => {
     if (request.session !== null) return request.session.signedIn;
     const secret = request.cookies[cookies.session];
-    const checked = secret === undefined ? null : await credentials.check(secret, request.ip);
+    const checked = secret === undefined ? null : await credentials.check(secret, request.address);
     const signedIn = checked?.ok ? checked.holder : null;
     const form = request.cookies[cookies.form];
     const formSecret = form !== undefined && FORM_SECRET.test(form) ? form : undefined;

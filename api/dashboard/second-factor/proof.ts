@@ -68,7 +68,7 @@ function rulesFor(request: FastifyRequest, email: string, way: SecondFactor): Ra
     subject,
     ...SECOND_FACTOR_LIMITS[policy],
   });
-  const own = rule('second-factor', `${networkOf(request.ip)}/${email}`);
+  const own = rule('second-factor', `${networkOf(request.address)}/${email}`);
   // A signature cannot be guessed, so that attempts with codes do not lock out people with passkeys.
   return way === 'passkey' ? [own] : [own, rule('second-factor-account', email)];
 }

@@ -132,9 +132,9 @@ export const passkeySignIn: FastifyPluginAsync = async (scope) => {
 
   /** Seconds to wait; null if the client may have a challenge. Each can be answered once, so this also limits the answers. */
   async function secondsToWait(request: FastifyRequest): Promise<number | null> {
-    const counted = scope.networkLimits.admit('sign-in-address', request.ip);
+    const counted = scope.networkLimits.admit('sign-in-address', request.address);
     if (!counted.ok) return counted.retryAfterSeconds;
-    const rule = { policy: 'sign-in-address', subject: networkOf(request.ip), ...SIGN_IN_LIMITS['sign-in-address'] };
+    const rule = { policy: 'sign-in-address', subject: networkOf(request.address), ...SIGN_IN_LIMITS['sign-in-address'] };
     const decision = await stores.rateLimits.admit([rule]);
     return decision.ok ? null : decision.retryAfterSeconds;
   }

@@ -36,7 +36,7 @@ export const oidcRoutes: FastifyPluginAsync<{ identityProvider: IdentityProvider
 
   scope.get<{ Querystring: { next?: string } }>(PATH, async (request, reply) => {
     const next = ownPath(request.query.next);
-    if (!scope.networkLimits.admit('sign-in-provider', request.ip).ok) return refuse(request, reply, 'too_many', next);
+    if (!scope.networkLimits.admit('sign-in-provider', request.address).ok) return refuse(request, reply, 'too_many', next);
     const started = await identityProvider.start().catch((error: unknown) => ({ error }));
     if ('error' in started) return refuse(request, reply, 'provider_down', next, started.error);
     const invitation = await openedBy(next);

@@ -61,16 +61,16 @@ export const signInRoutes: FastifyPluginAsync = async (scope) => {
     const password = form.exact('password');
     const missing = [typed.email === '' ? 'email' : null, password === '' ? 'password' : null].filter((field) => field !== null);
     if (missing.length > 0) return refuse(missing.map((field) => ({ field, text: MISSING[field as keyof typeof MISSING] })));
-    const network = networkOf(request.ip);
+    const network = networkOf(request.address);
     const email = typed.email.toLowerCase();
     const tooMany = (seconds: number) => refuse([mustWait(reply, seconds)], 429);
     const { networkLimits } = scope;
-    const counted = networkLimits.admit('sign-in-address', request.ip);
-    const known = await checks.known(email, request.ip, { last: !counted.ok });
+    const counted = networkLimits.admit('sign-in-address', request.address);
+    const known = await checks.known(email, request.address, { last: !counted.ok });
     if (!known && !counted.ok) return tooMany(counted.retryAfterSeconds);
-    if (known && counted.ok) networkLimits.refund('sign-in-address', request.ip);
+    if (known && counted.ok) networkLimits.refund('sign-in-address', request.address);
     const { rateLimits, users } = known ? stores : scope.anonymousStores;
-    const checked = await checks.run({ known, address: request.ip }, async () => {
+    const checked = await checks.run({ known, address: request.address }, async () => {
       const decision = await rateLimits.admit(signInRules({ network, email, known }, SIGN_IN_LIMITS));
       return decision.ok ? { ok: true as const, user: await users.verify(email, password) } : decision;
     });

@@ -50,7 +50,7 @@ export const resetRoutes: FastifyPluginAsync = async (scope) => {
     if (!hasCsrfToken(request)) return refuse({ field: 'email', text: FORM_EXPIRED }, 403);
     if (!mail) return reply.page(resetRequestPage({ request, csrfToken: '', mail }), { status: 403 });
     if (!isEmailAddress(email)) return refuse({ field: 'email', text: 'Enter an e-mail address such as name@example.com.' });
-    const decision = scope.networkLimits.admit('reset-address', request.ip);
+    const decision = scope.networkLimits.admit('reset-address', request.address);
     if (!decision.ok) return refuse(mustWait(reply, decision.retryAfterSeconds), 429);
     await Promise.all([sendLink(email), new Promise((resolve) => setTimeout(resolve, ANSWER_AFTER_MS))]);
     return reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail, sent: email }));

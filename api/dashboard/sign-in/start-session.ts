@@ -41,7 +41,7 @@ export async function startSession(
   if (started === null) return false;
   if (before !== null) await stores.sessions.end(before.user.email, before.session.id);
   await recordSignIn(request, started, user.lastSignInAt === null);
-  await stores.users.recordSignIn(user.email, networkOf(request.ip));
+  await stores.users.recordSignIn(user.email, networkOf(request.address));
   setSession(reply, started.secret);
   annotate(request, { organisation: started.membership?.organisation.id, user: user.email });
   return true;

@@ -59,7 +59,7 @@ export function createNetworkLimits(options: NetworkLimitOptions = {}) {
   ) as Record<NetworkPolicy, BoundedMap<Window>>;
 
   return {
-    /** Counts a request of an address. A denied one is not counted. @param address the client's address, as `request.ip` states it */
+    /** Counts a request of an address. A denied one is not counted. @param address the client's address, as `request.address` states it */
     admit(policy: NetworkPolicy, address: string): RateLimitDecision {
       const { limit, windowSeconds } = sizes[policy];
       const memory = memories[policy];

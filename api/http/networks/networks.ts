@@ -39,13 +39,14 @@ export function networksOf(item: string): [string, ...string[]] {
 export const networkOf = (item: string): string => networksOf(item)[0];
 
 /** @param proxies addresses and CIDRs @returns whether an address is one of them */
-export function createTrust(proxies: readonly string[]): (item: string) => boolean {
+export function createTrust(proxies: readonly string[]): (item?: string) => boolean {
   const ranges = proxies.map((proxy): [Address, number] => {
     if (proxy.includes('/')) return ipaddr.parseCIDR(proxy);
     const address = ipaddr.process(proxy);
     return [address, address instanceof ipaddr.IPv4 ? 32 : 128];
   });
-  return (item) => {
+  // Fastify passes undefined for a client that is gone.
+  return (item = '') => {
     const address = parse(item);
     return address !== null && ranges.some(([range, bits]) => range.kind() === address.kind() && address.match(range, bits));
   };

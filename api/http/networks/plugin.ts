@@ -30,7 +30,7 @@ const networks: FastifyPluginAsync = async (app) => {
     }
     const { network } = request.routeOptions.config;
     if (network === undefined) return;
-    const decision = app.networkLimits.admit(network, request.ip);
+    const decision = app.networkLimits.admit(network, request.address);
     if (!request.routeOptions.config.page) reply.headers(rateLimitHeaders(decision.states));
     if (decision.ok || (await app.readSession(request)) !== null) return;
     annotate(request, { limit: network });

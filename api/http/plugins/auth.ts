@@ -51,14 +51,14 @@ const auth: FastifyPluginAsync = async (scope) => {
       }
     }
     if (typeof secret !== 'string') throw new ApiError('invalid_api_key');
-    const checked = await credentials.check(secret, request.ip);
+    const checked = await credentials.check(secret, request.address);
     if (!checked.ok) throw checked.reason === 'invalid' ? new ApiError('invalid_api_key') : rateLimited(reply, checked);
     const { key, organisation } = checked.holder;
     const { id: keyId, scopes, expiresAt, rootCreator, test } = key;
     request.caller = { organisation, actor: { kind: 'key', keyId, scopes, expiresAt, rootCreator, test } };
     annotate(request, { organisation: organisation.id, key: key.id });
     if (organisation.blocked) throw new ApiError('account_blocked');
-    stores.keys.touch({ id: key.id, organisation: organisation.id, network: auditNetwork(request.ip) });
+    stores.keys.touch({ id: key.id, organisation: organisation.id, network: auditNetwork(request.address) });
   });
 };
 

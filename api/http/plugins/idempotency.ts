@@ -63,7 +63,7 @@ const idempotency: FastifyPluginAsync = async (app) => {
     if (key === undefined) return undefined;
     const { idempotency: store } = request.caller === null ? app.anonymousStores : app.stores;
     // Before anything is written for a stranger.
-    const admitted = request.caller === null ? app.networkLimits.admit('idempotency-keys', request.ip) : null;
+    const admitted = request.caller === null ? app.networkLimits.admit('idempotency-keys', request.address) : null;
     if (admitted?.ok === false) throw rateLimited(reply, admitted);
     if (admitted !== null) reply.headers(rateLimitHeaders(admitted.states));
     const claimed = await store.claim({
@@ -121,8 +121,8 @@ export const idempotencyKeyOf = (request: Pick<FastifyRequest, 'headers'>): stri
 export const alreadyCreated = (id: string): ApiError => new ApiError('already_created', { fields: { id } });
 
 /** Another sender does not get the response. */
-function senderOf({ caller, ip }: FastifyRequest): string {
-  if (caller === null) return networkOf(ip);
+function senderOf({ caller, address }: FastifyRequest): string {
+  if (caller === null) return networkOf(address);
   return caller.actor.kind === 'key' ? auditName(caller.actor) : caller.actor.sessionId;
 }
 

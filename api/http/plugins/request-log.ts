@@ -9,6 +9,8 @@ import type { Span } from '../../../platform/tracing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** The client's address, read while it is known; empty if the client was gone before. `request.ip` is undefined from then on. */
+    address: string;
     /** Additional fields of the request's log line. Null if Fastify rejected the request before any hook ran. */
     logFields: Record<string, unknown> | null;
     /** Null if the route is not traced. */
@@ -27,18 +29,27 @@ export function annotate(request: Pick<FastifyRequest, 'logFields'>, fields: Rec
   if (request.logFields) Object.assign(request.logFields, fields);
 }
 
+/** The status of a request whose client went away before it got the answer, as nginx counts it. It is no error of the service. */
+const CLIENT_GONE = 499;
+
+/** The status that a request ended with. An answer that had begun, or that the client's request had caused, keeps its own. */
+function statusOf({ raw, statusCode }: FastifyReply): number {
+  return raw.writableFinished || (raw.headersSent && statusCode < 500) ? statusCode : CLIENT_GONE;
+}
+
 /** Writes the log line. It contains only route patterns and IDs, because a path or a header may contain a secret by mistake. */
 export function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply): void {
+  const status = statusOf(reply);
   const fields = {
     request: request.id,
     method: request.method,
     route: request.routeOptions.url ?? null,
-    status: reply.statusCode,
+    status,
     durationMs: Math.round(reply.elapsedTime * 10) / 10,
     ...(!reply.raw.writableFinished && { aborted: true }),
     ...request.logFields,
   };
-  if (reply.statusCode >= 500) logger.error(fields, 'request failed');
+  if (status >= 500) logger.error(fields, 'request failed');
   else logger.info(fields, 'request');
 }
 
@@ -67,14 +78,18 @@ function endSpan({ span, logFields }: FastifyRequest, status: number): void {
 /** The duration of an event stream says nothing: it lasts as long as the client wants. */
 function measure({ server, method, routeOptions }: FastifyRequest, reply: FastifyReply): void {
   const stream = String(reply.getHeader('content-type')).startsWith('text/event-stream');
-  const labels = { method, route: routeOptions.url ?? 'unmatched', status: reply.statusCode };
+  const labels = { method, route: routeOptions.url ?? 'unmatched', status: statusOf(reply) };
   server.metrics.requestEnded(stream ? null : labels, reply.elapsedTime / 1000);
 }
 
 const requestLog: FastifyPluginAsync = async (app) => {
+  app.decorateRequest('address', '');
   app.decorateRequest('logFields', null);
   app.decorateRequest('span', null);
   app.addHook('onRequest', async (request, reply) => {
+    // Node asks the socket for it, which has none once the client is gone.
+    const { ip } = request as { ip?: string };
+    request.address = ip ?? '';
     request.logFields = {};
     reply.header('X-Request-Id', request.id);
     reply.header('X-Content-Type-Options', 'nosniff');
@@ -84,7 +99,7 @@ const requestLog: FastifyPluginAsync = async (app) => {
     reply.raw.once('close', () => {
       logRequest(app.logger, request, reply);
       measure(request, reply);
-      endSpan(request, reply.statusCode);
+      endSpan(request, statusOf(reply));
     });
   });
 };

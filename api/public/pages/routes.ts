@@ -105,7 +105,7 @@ async function submit(locale: Locale, request: FastifyRequest, reply: FastifyRep
     email,
     locale,
     turnstileToken,
-    address: request.ip,
+    address: request.address,
     requestId: request.id,
     traceparent: request.span?.traceparent,
   };

@@ -55,7 +55,11 @@ export function createCharge(deps: SubmissionDeps): Charge {
       if (!reservation.ok && reservation.reason === 'deadline_passed')
         throw new DependencyDown('mongodb', new Error('the deadline of the reservation passed'));
       if (!reservation.ok) {
-        await bestEffort('the row of a submission without credits remains for the sweeper', logger, () => scans.discard(scanId));
+        // Another request with the same key may be about to reserve for this row, so it is decided and not deleted.
+        if (request.idempotency !== null) {
+          const end = await abandon(deps, attempt);
+          if (end.accepted) return { ok: true, row: end.row, replayed: true };
+        } else await bestEffort('the row of a submission without credits remains for the sweeper', logger, () => scans.discard(scanId));
         if (reservation.reason === 'too_many_live') return { ok: false, reason: 'organisation_full' };
         return { ok: false, reason: 'insufficient_credits', balance: reservation.balance };
       }
@@ -134,7 +138,8 @@ async function abandon({ stores: { credits, scans } }: SubmissionDeps, { request
       end = { accepted: true, row: abandoned.row };
       return;
     }
-    if (abandoned.ok && abandoned.won) await credits.settle(creditAccountOf(request), scanId, 0);
+    // Also if another process abandoned it, or its row is gone: this attempt may have reserved after that one settled.
+    await credits.settle(creditAccountOf(request), scanId, 0);
     end = { accepted: false, confirmed: true };
   });
   return end;
