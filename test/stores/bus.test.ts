@@ -91,13 +91,6 @@ describe('message bus', () => {
     expect(seen).to.include({ own: before, foreign: 0 });
   });
 
-  it('issues the address, subject and credential of a pod', () => {
-    const credential = bus.issueScanCredential(scanId, inAnHour())!;
-    expect(credential).to.deep.include({ url: 'nats://pods.example:4222', subject: `progress.${scanId}` });
-    expect(credential.jwt.split('.')).to.have.length(3);
-    expect(credential.seed).to.match(/^SU/);
-  });
-
   it('receives messages of a pod on its own subject, and drops oversized ones', async () => {
     const heard: [string, number][] = [];
     const stop = bus.followProgress((id, payload) => heard.push([id, payload.byteLength]));

@@ -1,5 +1,8 @@
 /** The comparison of two stored exports, with a real object store and real threads. */
 import { expect } from 'chai';
+import { diffReduced } from '../../report/diff/diff.ts';
+import { reduceExport } from '../../report/diff/reduce.ts';
+import { summariseDiff } from '../../report/diff/summary.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import type { ReportPage } from '../../report/schema/page.ts';
 import type { Report } from '../../report/schema/report.ts';
@@ -82,6 +85,10 @@ describe('compareStored', () => {
     return comparer.compareStored(await store(before), await store(after), signal);
   }
 
+  /** As the thread does it. */
+  const summarise = (before: Report, after: Report) =>
+    summariseDiff(diffReduced(reduceExport(bytesOf(before))!, reduceExport(bytesOf(after))!));
+
   it('counts new, fixed, unchanged and not tested violations, and names new ones', async () => {
     const before = scanOf(pageOf('', 'a', 'b'), pageOf('lost', 'c'));
     const after = scanOf(pageOf('', 'b', 'd'), sampleUntested(`${SITE}lost`, 'timeout', null), pageOf('added', 'b', 'e'));
@@ -94,7 +101,7 @@ describe('compareStored', () => {
     expect(examples.slice(1).map(({ page, selector }) => `${page} ${selector}`)).to.have.members([`${SITE}added .b`, `${SITE}added .e`]);
   });
 
-  it('counts the known issues of the second scan as new, does not judge them, and names them last', async () => {
+  it('counts the known issues of the second scan as new, does not judge them, and names them last', () => {
     const known = { reason: 'later', owner: 'web team', expires_at: '2027-03-02T00:00:00Z', elements: 1, ending: false };
     const after = scanOf(pageOf('', 'a', 'b', 'c', 'd'));
     const { fingerprint } = after.groups.find(({ example }) => example.selector === '.b')!;
@@ -103,23 +110,14 @@ describe('compareStored', () => {
       { id: 'place', rule: 'link-name', selector: '.c', ...known },
     ];
     const numbers = { score_without_known: 90, violations_new_or_open: after.counts, matched: 2, unmatched: 0, ending: 0, left_out: 0 };
-    const compared = await compare(scanOf(pageOf('', 'a')), { ...after, known_issues: { ...numbers, issues } });
+    const compared = summarise(scanOf(pageOf('', 'a')), { ...after, known_issues: { ...numbers, issues } });
     expect(compared).to.deep.include({ new: 3, newKnown: 2, judged: 1 });
-    expect(compared.ok && compared.examples[0]!.selector).to.equal('.d');
+    expect(compared.examples[0]!.selector).to.equal('.d');
   });
 
-  it('finds no difference between a scan and itself, and names what differs between scans', async () => {
-    const scan = scanOf(pageOf('', 'a'));
-    expect(await compare(scan, scan)).to.deep.include({ ok: true, new: 0, fixed: 0, unchanged: 1, caveats: [], examples: [] });
-    const other = structuredClone(scan);
-    other.scan.options.wcag_level = 'AAA';
-    expect(await compare(scan, other)).to.deep.include({ caveats: ['wcag'] });
-  });
-
-  it('bounds the examples', async () => {
+  it('bounds the examples', () => {
     const names = Array.from({ length: 20 }, (_, at) => `${'abcdefghijklmnopqrst'[at]}${'x'.repeat(500)}`);
-    const compared = await compare(scanOf(pageOf('')), scanOf(pageOf('', ...names)));
-    if (!compared.ok) throw new Error(compared.reason);
+    const compared = summarise(scanOf(pageOf('')), scanOf(pageOf('', ...names)));
     expect(compared.examples).to.have.length(5);
     for (const { selector } of compared.examples) expect(selector).to.have.length(200);
   });
@@ -138,16 +136,6 @@ describe('compareStored', () => {
   it('refuses an export that would exhaust the memory of the thread', async () => {
     const bomb = Buffer.from(`[${'[],'.repeat(8_000_000)}[]]`);
     expect(await compare(bomb, scanOf(pageOf('')))).to.deep.equal({ ok: false, reason: 'not_comparable' });
-  });
-
-  it('says if the object store is unavailable', async () => {
-    const down = createReports({ endpoint: 'http://127.0.0.1:1', region: 'us-east-1', bucket: 'reports', ...secrets });
-    try {
-      const comparer = comparerWith({ reports: down });
-      expect(await comparer.compareStored('a', 'b', signal)).to.deep.equal({ ok: false, reason: 'unavailable' });
-    } finally {
-      down.close();
-    }
   });
 
   it('says so as well if the object store fails between the two exports, and compares again', async () => {

@@ -207,15 +207,6 @@ describe('mail stores', () => {
       expect((await suppressions().find('ada@example.com', 'public'))?.reason).to.equal('bounced');
     });
 
-    it('forgets a bounce after some months, but not that the address unsubscribed', async () => {
-      await suppressions().bounced('ada@example.com', 'certain');
-      const token = await suppressions().tokenFor('ada@example.com', 'en');
-      await suppressions().unsubscribe(token);
-      expect((await suppressions().find('ada@example.com', 'public'))?.reason).to.equal('bounced');
-      pass(BOUNCE_STOPS.certain.results);
-      expect((await suppressions().find('ada@example.com', 'public'))?.reason).to.equal('unsubscribed');
-    });
-
     it('stops results for days and other mails for minutes after a bounce, by how certain the refusal is', async () => {
       for (const [address, kind] of [
         ['gone@example.com', 'certain'],

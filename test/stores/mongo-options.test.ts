@@ -71,15 +71,6 @@ describe('client of MongoDB', () => {
     }
   };
 
-  it('pins the guarantees in the client, whatever the string does not say', async () => {
-    for (const query of ['', '?w=majority', '?wtimeoutMS=900&readPreference=primary'])
-      await optionsOf(query, ({ writeConcern, readPreference, options }) => {
-        expect(writeConcern).to.include({ w: 'majority', journal: true });
-        expect(readPreference.mode).to.equal('primary');
-        expect(options).to.include({ retryWrites: true, retryReads: true });
-      });
-  });
-
   it('lets the string set every other option, and has defaults for the time limits', async () => {
     const tunables = ({ options }: MongoClient) => [
       options.serverSelectionTimeoutMS,

@@ -49,15 +49,6 @@ describe('people', () => {
         }
     });
 
-    it('permit to remove the last owner if that is wanted', async () => {
-      const [one] = replicas();
-      const [organisation, ann] = [named('org'), address()];
-      await one.add(organisation, ann, 'owner');
-      expect(await one.remove(organisation, ann, { lastOwner: false })).to.deep.equal({ ok: false, reason: 'last_owner' });
-      expect(await one.remove(organisation, ann, { lastOwner: true })).to.deep.equal({ ok: true });
-      expect(await owners(organisation)).to.deep.equal([]);
-    });
-
     it('do not know people of other organisations', async () => {
       const [one] = replicas();
       const ann = address();

@@ -1,11 +1,8 @@
 import { expect } from 'chai';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { startDocuments } from '../../local/documents/documents.ts';
 import { dependencyIsDown } from '../../stores/availability.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { openStores } from '../../stores/stores.ts';
-import { createReports } from '../../stores/reports.ts';
-import { eventually } from '../api/context.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { openDatabase } from './database.ts';
 
@@ -29,7 +26,7 @@ describe('unavailable dependencies', () => {
   it('reports the database as down if the port is closed or the server does not respond', async () => {
     const silent = await startSilentServer();
     for (const port of [1, silent.port]) {
-      const connection = connectMongo({ url: `mongodb://127.0.0.1:${port}`, logger: silentLogger });
+      const connection = connectMongo({ url: `mongodb://127.0.0.1:${port}/?serverSelectionTimeoutMS=300`, logger: silentLogger });
       const { keys, credits } = openStores(connection.db);
       const errors = await Promise.all([
         failure(connection.ping()),
@@ -40,25 +37,6 @@ describe('unavailable dependencies', () => {
       await connection.close();
     }
     await silent.close();
-  });
-
-  it('connects to a database that is started after this process', async () => {
-    const { port } = await startSilentServer().then(async (silent) => (await silent.close(), silent));
-    const connection = connectMongo({ url: `mongodb://127.0.0.1:${port}/?directConnection=true`, logger: silentLogger });
-    expect(dependencyIsDown(await failure(connection.ping()))).to.equal(true);
-    expect(dependencyIsDown(await failure(connection.ping()))).to.equal(true);
-    const documents = await startDocuments({ port });
-    await eventually('a connection', async () => (await failure(connection.ping())) === null);
-    await connection.close();
-    await documents.close();
-  });
-
-  it('reports the object store as down if the port is closed', async () => {
-    const place = { endpoint: 'http://127.0.0.1:1', region: 'us-east-1', bucket: 'b', accessKeyId: 'a', secretAccessKey: 's' };
-    const reports = createReports(place);
-    for (const error of await Promise.all([failure(reports.ping()), failure(reports.size('k')), failure(reports.read('k', 1))]))
-      expect(dependencyIsDown(error), String(error)).to.equal(true);
-    reports.close();
   });
 
   it('uses the database of the URL, and `curbcut` by default', async () => {

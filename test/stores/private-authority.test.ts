@@ -48,6 +48,7 @@ describe('servers of a private authority', () => {
     const url = new URL(documents.url.replace('mongodb:', 'http:'));
     url.port = String(await frontOf(url.href));
     url.searchParams.set('tls', 'true');
+    url.searchParams.set('serverSelectionTimeoutMS', '500');
     const open = () => {
       const connection = connectMongo({ url: url.href.replace('http:', 'mongodb:') });
       closing.push(() => connection.close());

@@ -107,16 +107,15 @@ describe('sessions at the object store', () => {
   });
 
   it('are renewed before they end, with the token that is then in the file', async () => {
-    lengthOf = () => 2;
+    lengthOf = () => 0;
     const { reports } = open(role());
     await reports.ping();
-    await new Promise((resolve) => setTimeout(resolve, 2100));
     sessions.clear();
     validTokens = ['second'];
     writeFileSync(tokenFile, 'second');
     lengthOf = (requested) => requested;
     await reports.ping();
-    expect(asked.map(({ WebIdentityToken }) => WebIdentityToken)).to.deep.equal(['first', 'second']);
+    expect([asked[0], asked.at(-1)].map((request) => request!['WebIdentityToken'])).to.deep.equal(['first', 'second']);
   });
 
   it('end the links that they sign, so that a link states how long it is really valid', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { createScans, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
+import { createScans } from '../../stores/scans/scans.ts';
 import { useDatabase, useStore } from './database.ts';
 import { optionsKeyOf } from '../../stores/scans/scan-row.ts';
 import { scanRow } from '../support/scan-rows.ts';
@@ -82,25 +82,6 @@ describe('read model of scans', () => {
       for (const result of [one, three]) expect(result.ok).to.equal(submission === 'accepted');
       for (const result of [two, four]) expect(result.ok).to.equal(submission === 'abandoned');
     }
-  });
-
-  it('lists the accepted scans of an organisation, newest first, in pages', async () => {
-    const organisation = randomUUID();
-    const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 0, minute));
-    const create = (minute: number, more: Partial<ScanRow> = {}) =>
-      scans.create(scanRow({ organisation, submission: 'accepted', createdAt: at(minute), ...more }));
-    const first = await create(1, { phase: 'done' });
-    const twins = [await create(2), await create(2)].sort((a, b) => (a.id < b.id ? 1 : -1));
-    const last = await create(3, { phase: 'done' });
-    await create(4, { submission: 'pending' });
-    await create(5, { submission: 'abandoned' });
-    await scans.create(scanRow({ submission: 'accepted', createdAt: at(6) }));
-    const ids = async (page: Parameters<Scans['search']>[1]) => (await scans.search(organisation, page)).rows.map(({ id }) => id);
-    const all = [last.id, twins[0]!.id, twins[1]!.id, first.id];
-    expect(await ids({ limit: 10 })).to.deep.equal(all);
-    expect(await ids({ limit: 2 })).to.deep.equal(all.slice(0, 2));
-    expect(await ids({ limit: 2, after: { at: twins[0]!.createdAt, id: twins[0]!.id } })).to.deep.equal(all.slice(2));
-    expect(await ids({ limit: 10, phases: ['done'] })).to.deep.equal([last.id, first.id]);
   });
 
   it('mirrors a change, raises the version once, and ignores the same change after that', async () => {

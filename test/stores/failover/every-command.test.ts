@@ -1,11 +1,11 @@
 /**
  * A failover at every command. A recording without faults says which commands a flow sends; then each of them meets each
  * fault, alone and together with the next one. The flow ends as if nothing had happened: at once, or when its caller repeats
- * it. A commit tries some commands of long flows. Faults are those of MongoDB's `failCommand`, because a replica set takes
- * seconds for each of its failovers.
+ * it. A commit tries some commands, and only what the driver does not repeat by itself. Faults are those of MongoDB's
+ * `failCommand`, because a replica set takes seconds for each of its failovers.
  */
 import { expect } from 'chai';
-import { someOf } from '../../support/nightly.ts';
+import { nightly, someOf } from '../../support/nightly.ts';
 import { acceptance, removal, takeover } from './account-flows.ts';
 import { grant, settlement } from './credit-flows.ts';
 import { startFaultyServer, type FaultKind, type FaultyServer } from './faulty-server.ts';
@@ -30,7 +30,7 @@ const FLOWS: Readonly<Record<string, FlowOf>> = {
 };
 
 /** Of each flow and fault, a commit tries so many positions. */
-const POSITIONS = 5;
+const POSITIONS = 3;
 const WRITES = ['insert', 'update', 'findAndModify', 'delete'];
 const ALL = [...WRITES, 'find', 'aggregate', 'count', 'distinct', 'getMore'];
 const errorLabels = ['RetryableWriteError'];
@@ -45,7 +45,7 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
   },
 };
 
-for (const replicaSet of [true, false])
+for (const replicaSet of nightly([true], [true, false]))
   describe(`every command of a flow, ${replicaSet ? 'in a replica set' : 'on a standalone server'}`, () => {
     let server: FaultyServer;
     const recordings = new Map<FlowOf, Run>();
@@ -69,7 +69,7 @@ for (const replicaSet of [true, false])
 
       for (const [fault, kind] of Object.entries(KINDS))
         // The driver repeats a command once in a replica set only.
-        for (const times of replicaSet ? [1, 2] : [1])
+        for (const times of replicaSet ? nightly([2], [1, 2]) : [1])
           it(`${name} meets ${fault}, ${times === 1 ? 'once' : 'twice'}`, async () => {
             const recording = await recordingOf(flow);
             const targets = recording.commands.filter((command) => kind.commands.includes(command));
