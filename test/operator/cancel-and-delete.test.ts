@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { identityOf } from '../../operator/scan/policy/pods.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
-import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { useContext, reasonOf, reportKeys, until } from './context.ts';
+import { useContext, until } from './context.ts';
 
 describe('operator: a scan that is canceled or deleted', function () {
   this.timeout(240_000);
@@ -43,22 +42,6 @@ describe('operator: a scan that is canceled or deleted', function () {
     await operator.stop();
   });
 
-  it('is canceled by spec.cancel at once, and free of charge before the first page is tested', async () => {
-    const operator = context.start();
-    const spent = await context.spent();
-    const scan = await context.submit({ thresholds: { minScore: 1 } });
-    const pod = await scan.pod();
-    await scan.startPod(pod);
-    await scan.patch({ spec: { cancel: true } });
-    const canceled = await scan.settles();
-    expect(canceled.status).to.include({ phase: 'canceled', passed: false });
-    expect(reasonOf(canceled, 'Succeeded')).to.equal('Canceled');
-    expect(await scan.row()).to.include({ phase: 'canceled', passed: false, message: 'The scan was canceled. Nothing was charged.' });
-    expect(await context.spent()).to.equal(spent);
-    await until('its Job is gone', async () => (await scan.job()) === null);
-    await operator.stop();
-  });
-
   it('is deleted while it runs: cancels the row, releases the credits and removes the Job', async () => {
     const operator = context.start();
     const scan = await context.submit();
@@ -81,17 +64,6 @@ describe('operator: a scan that is canceled or deleted', function () {
     await until('the resource is gone', async () => (await scan.read()) === null);
     expect(await scan.row()).to.include({ phase: 'canceled' });
     await until('its Job and pod are gone', async () => (await scan.job()) === null && (await scan.pods()).length === 0);
-    await operator.stop();
-  });
-
-  it('is deleted after its TTL and keeps its result', async () => {
-    const operator = context.start();
-    const scan = await context.submit({ ttlSecondsAfterFinished: 0 });
-    const pod = await scan.pod();
-    await scan.publish(await scan.upload(pod, bytesOf(reportOf(await scan.input()))));
-    await until('the resource is gone', async () => (await scan.read()) === null);
-    expect((await scan.row())?.phase).to.equal('done');
-    expect(await context.reports.size(reportKeys(scan.id).export)).to.be.greaterThan(0);
     await operator.stop();
   });
 });

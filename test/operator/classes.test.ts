@@ -45,16 +45,4 @@ describe('operator: two releases on one cluster', function () {
     expect(await others.scans.find(ours.id)).to.equal(null);
     expect((await ours.row())?.phase).to.equal('canceled');
   });
-
-  it('counts only the scans of its class against the limit of running scans', async () => {
-    await others.organisations.add({ id: 'other', displayName: 'Other', plan: 'test', namespaces: [context.team] });
-    await others.credits.open('other');
-    await others.credits.grant('other', 'first', 100);
-    startOther();
-    context.start({ maxRunning: 1 });
-    const theirs = await context.apply(context.team, { class: 'other' });
-    await theirs.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
-    const ours = await context.apply(context.team);
-    await ours.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
-  });
 });

@@ -3,7 +3,7 @@ import { identityOf } from '../../operator/scan/policy/pods.ts';
 import type { PodFailed } from '../../core/protocol/pod-messages.ts';
 import { JOBS, PODS, type Pod } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { SCANNER, noMessageBus, useContext, reasonOf, statusOf, type Scan } from './context.ts';
+import { noMessageBus, useContext, reasonOf, statusOf, type Scan } from './context.ts';
 
 const ZERO = { scanned: 0, failed: 0, total: 0 };
 
@@ -81,31 +81,6 @@ describe('operator: scans that end without a result', function () {
     await operator.stop();
   });
 
-  it('fails and reports the exit code if the scanner crashes too often', async () => {
-    const operator = context.start({ scanner: { ...SCANNER, retries: 0 } });
-    const scan = await context.submit();
-    await scan.endPod(await scan.pod(), { exitCode: 137, reason: 'OOMKilled' });
-    await expectFailed(scan, 'Crashed', /stopped unexpectedly once \(last: exit code 137, out of memory\)/);
-    await operator.stop();
-  });
-
-  it('runs once more if the pod succeeds without results, also after a restart, and then fails', async () => {
-    const operator = context.start();
-    const scan = await context.submit();
-    await scan.endPod(await scan.pod(), { exitCode: 0 });
-    const second = await scan.pod(2);
-    expect((await scan.read())?.status?.replacedJob)
-      .to.be.a('string')
-      .and.not.equal((await scan.job())?.metadata.uid);
-    await scan.reaches('in its second Job', ({ status }) => status?.podName === second.metadata.name);
-    await operator.stop();
-    await scan.endPod(second, { exitCode: 0 });
-    const successor = context.start();
-    await expectFailed(scan, 'NoResults', /ended without results/);
-    expect(await scan.events()).to.include('Retrying');
-    await successor.stop();
-  });
-
   it('fails at its deadline', async () => {
     const operator = context.start({
       runTime: { pendingDeadlineSeconds: 1, baseSeconds: 1, maxSeconds: 1, workers: 2, pageBudgetMs: 1000 },
@@ -118,18 +93,6 @@ describe('operator: scans that end without a result', function () {
       body: { spec: { activeDeadlineSeconds: 1 } },
     });
     await expectFailed(scan, 'DeadlineExceeded', /did not finish within/);
-    await operator.stop();
-  });
-
-  it('fails if another client deletes its Job', async () => {
-    const operator = context.start();
-    const scan = await context.submit();
-    await scan.pod();
-    await scan.reaches('launched', ({ status }) => status?.jobName !== undefined);
-    await context.connection.request('DELETE', context.connection.path(JOBS, scan.namespace, `scan-${scan.id}`), {
-      body: { propagationPolicy: 'Background' },
-    });
-    await expectFailed(scan, 'JobLost', /Job was deleted before it finished/);
     await operator.stop();
   });
 

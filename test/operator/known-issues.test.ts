@@ -138,15 +138,4 @@ describe('operator: known issues', () => {
     expect(status).to.deep.include({ live: 2, staleNames: ['fixed'] });
     expect(status!.lastScanId).to.equal((await context.stores.knownIssues.matchesOf(ORGANISATION, host))!.scanId);
   });
-
-  it('that are deleted while no operator runs are removed by the next one', async () => {
-    const operator = context.start(SOON);
-    const manifest = await apply([issue()]);
-    await manifest.is('Ready', 'True', 'Mirrored');
-    await operator.stop();
-    await manifest.remove();
-    expect(await stored(manifest.site)).to.have.length(1);
-    context.start(SOON);
-    await until('nothing is in effect', async () => (await stored(manifest.site)).length === 0);
-  });
 });

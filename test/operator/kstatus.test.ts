@@ -32,12 +32,6 @@ describe('operator: kstatus', function () {
       return (await verdictsOf([object]))[0]!.status;
     }
     const verdictOn = (scan: Scan) => verdict('-n', scan.namespace, 'a11y', scan.name);
-    it('is InProgress for a scan that no operator has seen', async () => {
-      const scan = await context.apply(context.team);
-      expect(await verdictOn(scan)).to.equal('InProgress');
-      await scan.remove();
-    });
-
     it('follows a scan through its life', async () => {
       const operator = context.start();
       const passing = await context.apply(context.team);

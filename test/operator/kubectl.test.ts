@@ -4,7 +4,7 @@ import { systemClock } from '../../platform/clock.ts';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { kubectlIn, type Kubectl } from '../support/kubectl.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { NOWHERE, ORGANISATION, useContext, reasonOf, statusOf, TARGET, until, type Scan } from './context.ts';
+import { NOWHERE, ORGANISATION, useContext, reasonOf, TARGET, until, type Scan } from './context.ts';
 
 const WAIT = ['wait', '--for=condition=Complete', '--timeout=120s'];
 const DAY_MS = 86_400_000;
@@ -28,27 +28,12 @@ describe('operator: a scan in kubectl', function () {
   }
   const patch = (scan: Scan, spec: object) => kubectl(['patch', 'a11y', scan.name, '--type=merge', '-p', JSON.stringify({ spec })]);
 
-  it('can be waited for until it is done, failed or canceled', async () => {
+  it('can be waited for until it has ended', async () => {
     context.start();
     const done = await context.apply(context.team);
     const waiting = kubectl([...WAIT, `a11y/${done.name}`]);
     await finish(done);
     expect(await waiting).to.include('condition met');
-
-    const failed = await context.apply(context.team, { url: 'http://127.0.0.1/', thresholds: { minScore: 1 } });
-    await kubectl([...WAIT, `a11y/${failed.name}`]);
-    expect(statusOf((await failed.read())!, 'Stalled')).to.equal('True');
-
-    const canceled = await context.apply(context.team);
-    await canceled.pod();
-    await patch(canceled, { cancel: true });
-    await kubectl([...WAIT, `a11y/${canceled.name}`]);
-    const read = await canceled.settles();
-    expect([statusOf(read, 'Complete'), statusOf(read, 'Reconciling'), statusOf(read, 'Stalled')]).to.deep.equal([
-      'True',
-      'False',
-      'False',
-    ]);
   });
 
   it('is printed with the reason why it waits, failed or is done', async () => {

@@ -3,7 +3,7 @@ import { SCAN_ID_ANNOTATION } from '../../core/protocol/custom-resources.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { ORGANISATION, useContext, reasonOf, statusOf, until, type Scan } from './context.ts';
+import { ORGANISATION, useContext, until } from './context.ts';
 
 describe('operator: scans from manifests', function () {
   this.timeout(240_000);
@@ -12,15 +12,6 @@ describe('operator: scans from manifests', function () {
     await context.grant(100);
     context.start({ maxPagesLimit: 20 });
   });
-
-  async function expectRefused(scan: Scan, reason: string, message: RegExp): Promise<void> {
-    const refused = await scan.settles();
-    expect(refused.status?.phase).to.equal('failed');
-    expect(reasonOf(refused, 'Succeeded')).to.equal(reason);
-    expect(refused.status?.message).to.match(message);
-    expect(await scan.job()).to.equal(null);
-    expect(await context.held()).to.equal(0);
-  }
 
   it('run like submissions and are charged to the organisation of their namespace', async () => {
     const spent = await context.spent();
@@ -38,14 +29,6 @@ describe('operator: scans from manifests', function () {
     expect((await scan.settles()).status).to.include({ phase: 'done' });
     expect((await context.spent()) - spent).to.equal(2);
     expect(await context.held()).to.equal(0);
-  });
-
-  it('fail if their namespace has no organisation', async () => {
-    const scan = await context.apply(context.strangers, { thresholds: { minScore: 1 } });
-    await expectRefused(scan, 'NoOrganisation', new RegExp(`No organisation is charged for namespace ${context.strangers}`));
-    const read = (await scan.read())!;
-    expect([statusOf(read, 'Admitted'), read.status?.passed]).to.deep.equal(['False', false]);
-    expect(await scan.row()).to.equal(null);
   });
 
   it('have the metadata of their annotations, also if these change while the scan runs', async () => {
@@ -99,45 +82,5 @@ describe('operator: scans from manifests', function () {
     expect(await context.held()).to.equal(5);
     await victim.patch({ spec: { cancel: true } });
     await victim.settles();
-  });
-
-  describe('that wait in their queue', () => {
-    const waits = (scan: Scan) => scan.reaches('waiting', (read) => reasonOf(read, 'Admitted') === 'Queued');
-    const ends = async (scan: Scan) => {
-      await scan.patch({ spec: { cancel: true } });
-      await scan.settles();
-    };
-
-    beforeEach(() => context.rest());
-
-    it('end if the credits are gone when their turn comes, and leave the place to the next', async () => {
-      context.start({ maxRunning: 1 });
-      const first = await context.apply(context.team, { maxPages: 1 });
-      await first.pod();
-      const large = await context.apply(context.team, { maxPages: 5, priority: 10 });
-      const small = await context.apply(context.team, { maxPages: 2 });
-      for (const scan of [large, small]) await waits(scan);
-      const { balance } = await context.stores.credits.balance(ORGANISATION);
-      const deadline = new Date(Date.now() + 30_000);
-      await context.stores.credits.reserve({
-        organisation: ORGANISATION,
-        scanId: 'spender',
-        pages: balance - 2,
-        partial: false,
-        deadline,
-      });
-      try {
-        await ends(first);
-        const ended = await large.settles();
-        expect(reasonOf(ended, 'Succeeded')).to.equal('InsufficientCredits');
-        // 3 if the first scan has returned its credit by then.
-        expect(ended.status?.message).to.match(/needs 5 credits, but [23] are left/);
-        expect(await large.events()).to.include('InsufficientCredits');
-        await small.pod();
-        await ends(small);
-      } finally {
-        await context.stores.credits.settle(ORGANISATION, 'spender', 0);
-      }
-    });
   });
 });

@@ -100,30 +100,6 @@ describe('operator: Organisation resources', function () {
     ]);
   });
 
-  it('grant each ID once, ever: also after a removal from the list, a new resource and with two leaders', async () => {
-    start();
-    const name = named();
-    const creditGrants = [
-      { id: 'first', pages: 100 },
-      { id: 'second', pages: 10 },
-    ];
-    await apply(name, { creditGrants });
-    await reaches(name, 'has its credits', ({ status }) => status?.granted === 110);
-    await patch(name, { spec: { creditGrants: [{ id: 'first', pages: 100 }] } });
-    await becomes(name, 'Applied');
-    await patch(name, { spec: { creditGrants } });
-    await becomes(name, 'Applied');
-    await remove(name);
-    await isRemoved(name);
-    // Two operators that both lead, as for a moment after a lost lease.
-    start({ namespace: context.strangers });
-    await apply(name, { creditGrants: [...creditGrants, { id: 'third', pages: 1 }] });
-    await reaches(name, 'has the third grant', ({ status }) => status?.granted === 111);
-    const { balance, granted } = await context.stores.credits.balance(name);
-    expect([balance, granted]).to.deep.equal([111, 111]);
-    expect((await audit(name)).filter((line) => line.includes('organisation.grant'))).to.have.lengthOf(3);
-  });
-
   it('wait with their deletion for live scans, then release the namespaces and keep the ledger', async () => {
     start();
     const name = named();

@@ -77,38 +77,4 @@ describe('operator: the report of a canceled scan', function () {
     });
     await operator.stop();
   });
-
-  it('is found by an operator that starts after the pod has ended', async () => {
-    const first = context.start();
-    const { scan, pod } = await scanning();
-    await scan.patch({ spec: { cancel: true } });
-    await isStopped(scan, pod);
-    await first.stop();
-    // No message reaches an operator.
-    await scan.upload(pod, bytesOf(partialReportOf(await scan.input())));
-    await scan.endPod(pod, { exitCode: 0 });
-    await scan.confirmDeletion(pod);
-    context.start();
-    expect((await scan.settles()).status).to.include({ phase: 'canceled', message: PARTIAL });
-    expect(await scan.row()).to.include({ passed: null, pagesCharged: 2 });
-  });
-
-  it('does not exist if it is refused, and the pages are charged all the same', async () => {
-    context.start();
-    const spent = await context.spent();
-    const { scan, pod } = await scanning({ thresholds: { minScore: 1 } });
-    await scan.patch({ spec: { cancel: true } });
-    await isStopped(scan, pod);
-    await scan.publish(await scan.upload(pod, Buffer.from('{')));
-    await scan.endPod(pod, { exitCode: 137 });
-    await scan.confirmDeletion(pod);
-    const canceled = await scan.settles();
-    expect(canceled.status).to.include({ phase: 'canceled', passed: false });
-    expect(canceled.status?.message)
-      .to.match(/because it was refused: the export is not JSON\.$/)
-      .and.to.include(TEXT);
-    expect(await scan.row()).to.include({ reports: null, outcome: null, pagesCharged: 2 });
-    expect((await context.spent()) - spent).to.equal(2);
-    await until('its Job is gone', async () => (await scan.job()) === null);
-  });
 });

@@ -49,17 +49,6 @@ describe('operator: public scans', function () {
     expect(await uncharged(metrics)).to.equal(0);
   });
 
-  it('release their place among the live public scans when they are deleted', async () => {
-    context.start();
-    const scan = await submit();
-    await admitted(scan);
-    await scan.remove();
-    await until('the end', async () => (await scan.row())?.phase === 'canceled');
-    expect((await scan.row())?.reason).to.equal('Deleted');
-    await until('the release', async () => (await balance()).held === 0);
-    expect(await balance()).to.deep.equal({ balance: 0, granted: 0, held: 0, spent: 0 });
-  });
-
   it('lose their token and e-mail address when it expires, or if their scan never ran', async () => {
     const scan = await submit();
     const [day, hour] = [86_400_000, 3_600_000];

@@ -44,24 +44,6 @@ describe('operator: several queues', function () {
     expect(statusOf((await first.read())!, 'Admitted')).to.equal('True');
   });
 
-  it('let a scan of an unknown queue wait until the queue is created', async () => {
-    context.start();
-    const scan = await context.apply(context.team, { queue: 'nightly' });
-    const waiting = await waits(scan, 'QueueNotFound');
-    expect(statusOf(waiting, 'Admitted')).to.equal('False');
-    expect(waiting.status).to.include({
-      phase: 'queued',
-      message: `There is no ScanQueue nightly in namespace ${context.namespace}; the scan waits until it is created. To use another queue, apply another scan.`,
-    });
-    expect((await scan.row())?.queue).to.equal('nightly');
-    const other = await context.submit();
-    await admitted(other);
-    await context.createQueue('nightly');
-    const started = await admitted(scan);
-    expect(started.status?.message).to.equal(undefined);
-    await scan.pod();
-  });
-
   it('have a name that is a DNS label, and bounded weights', async () => {
     expect(await refusal(context.createQueue('a.b'))).to.match(/the name must be a DNS label/);
     expect(await refusal(context.createQueue('x'.repeat(64)))).to.match(/the name must be a DNS label/);

@@ -4,7 +4,7 @@ import type { Reports } from '../../stores/reports.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { ORGANISATION, useContext, reasonOf, until, type Scan } from './context.ts';
+import { ORGANISATION, useContext, until, type Scan } from './context.ts';
 
 describe('operator: the lane of results', function () {
   this.timeout(240_000);
@@ -83,30 +83,6 @@ describe('operator: the lane of results', function () {
     expect(conflicts).to.equal(-1);
     expect(reads).to.have.length(1);
   });
-
-  /** An object store that is down until `repair` is called. */
-  function down(): { reports: Reports; repair: () => void } {
-    let isDown = true;
-    const { reports } = gated(() => {
-      if (isDown) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-    });
-    return { reports, repair: () => (isDown = false) };
-  }
-
-  it('waits while the object store is down, says so, and stays cancelable', async () => {
-    const { reports, repair } = down();
-    context.start({ timeouts: { cancelMs: 1_500 } }, { reports });
-    const [scan, canceled] = [await context.submit(), await context.submit()];
-    for (const one of [scan, canceled]) await store(one);
-    const waiting = await scan.reaches('waiting for the object store', (read) => reasonOf(read, 'Succeeded') === 'StoreUnavailable');
-    expect(waiting.status).not.to.have.property('completionTime');
-    await canceled.patch({ spec: { cancel: true } });
-    expect((await canceled.settles()).status?.phase).to.equal('canceled');
-    await until('there is an Event', async () => (await scan.events()).includes('StoreUnavailable'));
-    repair();
-    expect((await scan.settles()).status?.phase).to.equal('done');
-  });
-
   it('gives the pod more than 15 minutes after its deadline to store its results', async () => {
     context.start();
     const scan = await context.submit();

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
-import { RUN_ANNOTATION } from '../../core/protocol/scan-schedules.ts';
 import { WEBHOOK_FORMATS } from '../../core/webhooks/webhooks.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
@@ -41,24 +40,6 @@ describe('operator: runs of schedules', function () {
   const context = useContext();
   before(() => context.grant(10_000));
   afterEach(() => context.rest());
-
-  describe('on demand', () => {
-    it('starts one scan per token, also while the schedule is suspended', async () => {
-      context.start();
-      const schedule = await applySchedule(context, { suspend: true });
-      const first = await schedule.requested(await schedule.run('release-1'));
-      expect(first.name).to.match(new RegExp(`^${schedule.name}-run-[0-9a-f]{8}$`));
-      await schedule.reaches('acknowledged', ({ status }) => status?.lastRunRequest === 'release-1');
-      await first.remove();
-      await until('the scan is gone', async () => (await first.read()) === null);
-      // The same token is not a new request.
-      await schedule.patch({ metadata: { labels: { touched: 'yes' } }, spec: { jitterSeconds: 1 } });
-      await schedule.reaches('observed again', ({ status, metadata }) => status?.observedGeneration === metadata.generation);
-      expect(await schedule.scans()).to.deep.equal([]);
-      const second = await schedule.requested(await schedule.run('release-2'));
-      expect((await second.read())!.metadata.annotations).to.include({ [RUN_ANNOTATION]: 'release-2' });
-    });
-  });
 
   it('compares each completed scan with the one before it, reports regressions and recoveries, and keeps as many as the limit says', async () => {
     // The first comparison fails as in an outage.
@@ -109,31 +90,6 @@ describe('operator: runs of schedules', function () {
     await schedule.patch({ spec: { successfulScansHistoryLimit: 1 } });
     await until('only the last scan is left', async () => (await namesOf(schedule)).length === 1);
     expect(await namesOf(schedule)).to.deep.equal([scans[2]!.name]);
-  });
-
-  it('records a scan that an operator created before it crashed', async () => {
-    const { schedule: expression, first } = twoMinutes();
-    const schedule = await applySchedule(context, { schedule: expression, concurrencyPolicy: 'Replace' });
-    // Its status writes are lost.
-    const crashing = context.start(PATIENT, {
-      clock: clockAt(new Date(first.getTime() + 1_000)),
-      connection: {
-        ...context.connection,
-        async request(method, path, options) {
-          const { status = {} } = (options?.body ?? {}) as { status?: object };
-          const writesStatus = method === 'PATCH' && path.endsWith(`${schedule.name}/status`) && Object.keys(status).length > 0;
-          if (writesStatus) throw new Error('the connection broke');
-          return context.connection.request(method, path, options);
-        },
-      },
-    });
-    const [scan] = await schedule.has(minuteOf(first));
-    await crashing.stop();
-    expect((await schedule.read())?.status).to.deep.equal({ observedGeneration: -1 });
-    context.start(PATIENT, { clock: clockAt(new Date(first.getTime() + 2_000)) });
-    const { status } = await schedule.reaches('recorded', (read) => read.status?.lastScheduleTime !== undefined);
-    expect(status?.active).to.deep.equal([{ name: scan!.metadata.name, uid: scan!.metadata.uid }]);
-    expect((await schedule.scans())[0]!.spec).to.not.have.property('cancel');
   });
 
   it('reports a foreign scan that has the name of its own, and goes on with the next time', async () => {

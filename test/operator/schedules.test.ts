@@ -68,35 +68,6 @@ describe('operator: schedules', function () {
     await schedule.recorded('Replaced', new RegExp(replaced.name));
   });
 
-  it('is held while its organisation is blocked or missing, and continues by itself', async () => {
-    const { schedule: expression, first } = twoMinutes();
-    const { organisations } = context.stores;
-    await organisations.setBlocked('acme', true);
-    const [held, foreign] = await Promise.all([
-      applySchedule(context, { schedule: expression }),
-      applySchedule(context, { schedule: expression }, { namespace: context.strangers }),
-    ]);
-    context.start(PATIENT, { clock: clockAt(new Date(first.getTime() + 1_000)) });
-    try {
-      const blocked = await held.reaches('held', (read) => scheduleCondition(read, 'Ready')?.reason === 'OrganisationBlocked');
-      expect(scheduleCondition(blocked, 'Stalled')?.status).to.equal('True');
-      await held.run('now');
-      const missing = await foreign.reaches(
-        'without an organisation',
-        (read) => scheduleCondition(read, 'Ready')?.reason === 'NoOrganisation',
-      );
-      expect(scheduleCondition(missing, 'Stalled')?.status).to.equal('False');
-      expect(scheduleCondition(missing, 'Reconciling')?.status).to.equal('True');
-      await held.recorded('OrganisationBlocked');
-      expect([...(await held.scans()), ...(await foreign.scans())]).to.deep.equal([]);
-    } finally {
-      await organisations.setBlocked('acme', false);
-    }
-    await held.scan(minuteOf(first));
-    await held.requested('now');
-    expect(await foreign.scans()).to.deep.equal([]);
-  });
-
   it('is stored in MongoDB when it is created, changed and suspended, and removed when it is deleted', async () => {
     context.start({ schedulesEveryMs: 200 });
     const schedule = await applySchedule(context, { timeZone: 'Europe/Berlin' });

@@ -1,6 +1,6 @@
 /** Results that a pod stored although no message about them reached the operator. */
 import { expect } from 'chai';
-import { JOBS, PODS, type Pod } from '../../operator/scan/kube-types.ts';
+import { JOBS, type Pod } from '../../operator/scan/kube-types.ts';
 import type { WatchEvent } from '../../platform/kubernetes/kubernetes.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
@@ -32,20 +32,6 @@ describe('operator: results that no message announced', function () {
     expect((await context.spent()) - spent).to.equal(2);
     expect(await context.held()).to.equal(0);
   }
-
-  const remove = (scan: Scan, pod: Pod) =>
-    context.connection.request('DELETE', context.connection.path(PODS, scan.namespace, pod.metadata.name), {
-      body: { gracePeriodSeconds: 0 },
-    });
-
-  it('are accepted if the pod has succeeded and its object is gone', async () => {
-    const { scan, pod, spent } = await storeUnseen();
-    await scan.endPod(pod, { exitCode: 0 });
-    await until('the Job is complete', async () => (await scan.job())?.status?.conditions?.some(({ type }) => type === 'Complete'));
-    await remove(scan, pod);
-    context.start();
-    await expectDone(scan, spent);
-  });
 
   it('are accepted if the Job was deleted while the operator was down', async () => {
     const { scan, pod, spent } = await storeUnseen();

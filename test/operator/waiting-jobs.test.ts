@@ -59,11 +59,4 @@ describe('operator: Jobs whose pods do not start', function () {
       await scan.reaches('reported as blocked by the quota', (read) => reasonOf(read, 'Succeeded') === 'QuotaExceeded');
     expect(gets.filter((path) => path.endsWith('/events'))).to.have.length(9);
   });
-
-  it('states what the kubelet reports of a pod', async () => {
-    context.start();
-    const scan = await context.submit({ auth: { secretRef: { name: 'sign-in' } } });
-    await fail('Pod', await scan.pod(), 'FailedMount', 'MountVolume.SetUp failed for volume "auth" : secret "sign-in" not found');
-    await scan.reaches('reported', (read) => reasonOf(read, 'Succeeded') === 'SignInSecretMissing');
-  });
 });
