@@ -133,11 +133,9 @@ describe('curbcut-admin', () => {
       [['organisation', 'add', ''], 2, 'It is empty.'],
       [['key', 'issue', '--organisation', 'taken', '--name', '--test'], 2, 'It is an option, so the value is missing.'],
       [['user', 'add', 'somebody', '--organisation', 'taken'], 1, 'somebody is not an email address'],
-      [['user', 'remove', 'a@b.example'], 1, 'No user has the address a@b.example'],
       [['user', 'reset-second-factor', 'a@b.example'], 1, 'No user has the address a@b.example'],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', 'soon'], 1, 'soon is not a date'],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--scopes', 'scans:all'], 1, '"scans:all" is not a scope'],
-      [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--scopes', ''], 2, 'It is empty.'],
       [['key', 'revoke', 'k', '--organisation', 'taken'], 1, 'taken has no live key k'],
     ];
     for (const [args, code, text] of rejected)

@@ -94,19 +94,6 @@ describe('the forms of scans in the dashboard', () => {
     });
   });
 
-  it('say at the field what is wrong with metadata, and keep it', async () => {
-    const { client, organisation } = await member();
-    for (const [metadata, message] of [
-      ['main', 'Metadata must be KEY=VALUE, such as branch=main'],
-      ['a=1\na=2', 'is given twice'],
-    ] as const) {
-      const { status, text } = await client.submit(NEW, fields({ metadata }));
-      expect(status, metadata).to.equal(422);
-      expect(text, metadata).to.include('id="metadata-error"').and.include(message).and.include(metadata);
-    }
-    expect(await scansOf(organisation)).to.equal(0);
-  });
-
   it('say at the field what is wrong with steps, and keep them', async () => {
     const { client, organisation } = await member();
     for (const [prepare, message] of [

@@ -103,16 +103,6 @@ describe('an event stream', () => {
     await eventually('that no stream is open', async () => (await openStreams()) === 0);
   });
 
-  it('resumes after Last-Event-ID without repeating an event', async () => {
-    const { id, key } = await context.organisation();
-    const row = await context.scan(id, { phase: 'crawling' });
-    const stream = await follow(context, key, row.id, { 'Last-Event-ID': String(row.version) });
-    const { row: next } = (await context.stores.scans.mirror(row.id, { phase: 'scanning' }))!;
-    await eventually('the next change', () => stream.events.length > 0);
-    expect(stream.events.map((event) => event.id)).to.deep.equal([next.version]);
-    stream.abort();
-  });
-
   it('is kept alive by comments, which are not events', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id);

@@ -58,15 +58,6 @@ describe('GET /v1/ci/scans', () => {
     }
   });
 
-  it('returns only scans with the given status', async () => {
-    const { id, key } = await context.organisation();
-    const done = [await context.scan(id, { phase: 'done', createdAt: at(1) }), await context.scan(id, { phase: 'done', createdAt: at(3) })];
-    await context.scan(id, { phase: 'scanning', createdAt: at(2) });
-    const pages = await readAll<Scan>('/v1/ci/scans?status=done&limit=1', key);
-    expect(idsOf(pages.flat())).to.deep.equal([done[1]!.id, done[0]!.id]);
-    expect((await read('/v1/ci/scans?status=canceled', key)).data).to.deep.equal([]);
-  });
-
   it('returns only scans of a site, with a verdict, and of a time', async () => {
     const { id, key } = await context.organisation();
     const scan = (minute: number, passed: boolean | null, url = 'https://example.com/') =>

@@ -140,16 +140,6 @@ describe('during an outage, the API', () => {
       expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
     });
 
-  it('leaves credits that it cannot release to the sweeper', async () => {
-    const { id, key } = await context.organisation({ credits: 5 });
-    context.faults.set('scanResources.submit', down);
-    context.faults.set('credits.settle', down);
-    expect((await submit(key)).status).to.equal(503);
-    expect((await context.stores.credits.balance(id)).held).to.equal(5);
-    await sweepNow();
-    expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
-  });
-
   it('accepts a scan whose row it cannot mark as accepted; the operator or the sweeper marks it', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     context.faults.set('scans.accept', down);

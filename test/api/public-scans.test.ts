@@ -87,15 +87,6 @@ describe('public scans', () => {
       expect(tokenOf(await client(context, same).ask({ email })), same).to.equal(token);
   });
 
-  it('are submitted again after the scan has ended', async () => {
-    const email = newEmail();
-    const visitor = client(context);
-    const token = tokenOf(await visitor.ask({ email }));
-    await context.stores.scans.mirror((await rowOf(context, token)).id, { phase: 'failed' });
-    expect(tokenOf(await visitor.ask({ email }))).to.not.equal(token);
-    expect((await client(context).status(token)).status).to.equal(200);
-  });
-
   it('are submitted again after 10 minutes', async () => {
     let now = new Date();
     const later = await context.replica({ now: () => now });

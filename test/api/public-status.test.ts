@@ -1,10 +1,12 @@
 /** The status of public scans. */
 import { expect } from 'chai';
-import type { ReportView, ViewIssue } from '../../report/view/view.ts';
+import { viewOf as createView, type ReportView, type ViewIssue } from '../../report/view/view.ts';
+import { smallReport } from '../report/samples.ts';
 import { useContext } from './context.ts';
 import { BEHIND_PROXY, client, PUBLIC_SCANS, rowOf, tokenOf } from './public-context.ts';
 import { down } from './replica.ts';
 
+const smallView = createView(smallReport());
 const IMPACTS = ['critical', 'serious', 'moderate', 'minor'] as const;
 
 describe('the status of a public scan', () => {
@@ -37,26 +39,7 @@ describe('the status of a public scan', () => {
     });
   }
   const viewOf = (violations: number): ReportView => ({
-    view_version: 1,
-    scan: { url: 'https://example.com/', finished_at: '2026-03-02T10:00:00.000Z', options: { locale: 'de' } },
-    score: { value: 80, score_version: 1, pages_tested: 1, pages_attempted: 1, pages_found: 1, needs_review: 0 },
-    counts: { total: violations, critical: violations, serious: 0, moderate: 0, minor: 0 },
-    groups: [],
-    causes: [],
-    cause_rules: {},
-    groups_total: 0,
-    leading: { causes: [], removed: 0, percent: 0 },
-    addresses_left: 0,
-    pages_with_gaps: 0,
-    review_groups: [],
-    review_groups_total: 0,
-    advice_groups: [],
-    advice_groups_total: 0,
-    pictures: [],
-    page_pictures: [],
-    advice_elements: 0,
-    pages: [],
-    pages_total: 1,
+    ...smallView,
     issues: Array.from({ length: violations }, (_, n) => issue(n)),
     issues_total: violations,
   });

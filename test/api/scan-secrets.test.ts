@@ -32,21 +32,6 @@ describe('a submission with auth', () => {
     expect(await context.stores.credits.balance(id)).to.include({ balance: 10, held: 0 });
   });
 
-  it('is rejected with any Secret if none is allowed, as by default', async () => {
-    const { key } = await context.organisation({ credits: 10 });
-    const bare = await context.replica({ allowScanSecrets: [] });
-    const { status, body } = await bare.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, auth } });
-    expect([status, body.detail[0].type]).to.deep.equal([422, 'auth.secret_refused']);
-  });
-
-  it('is another request than one without, for the same Idempotency-Key', async () => {
-    const { key } = await context.organisation({ credits: 10 });
-    const headers = { 'Idempotency-Key': 'build' };
-    const first = await submit(key, { auth }, headers);
-    expect((await submit(key, { auth }, headers)).text).to.equal(first.text);
-    expect((await submit(key, {}, headers)).body.detail[0].type).to.equal('idempotency_key.reused');
-  });
-
   it('is repeated by "Scan again", and compared only with scans of the same sign-in', async () => {
     const person = await signedIn(context);
     await context.stores.credits.grant(person.organisation, 'more', 20);

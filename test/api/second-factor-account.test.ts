@@ -5,19 +5,12 @@ import { createAuthenticator } from '../support/authenticator.ts';
 import { createClient, tokenIn } from './client.ts';
 import { useContext } from './context.ts';
 import { PASSWORD, signedIn, type Person } from './people.ts';
-import { actionsOf, addApp, addPasskey, ageSessions, ASK, FACTORS, optionsIn, sendPassword, SITE } from './second-factor.ts';
+import { actionsOf, addApp, addPasskey, ageSessions, FACTORS, optionsIn, SITE } from './second-factor.ts';
 
 const SESSION = '__Host-curbcut_session';
 const APP = `${FACTORS}/app`;
 const CONFIRM = '/dashboard/account/confirm';
 const codesIn = (page: string): string[] => /id="recovery-codes"[^>]*>([^<]*)</.exec(page)?.[1]?.split('\n') ?? [];
-
-/** Signs in with the password and a code. */
-async function signInWithApp(who: Person, code: string): Promise<void> {
-  const page = await sendPassword(who);
-  const answer = await who.client.post(ASK, { _csrf: tokenIn(page.text), way: 'totp', 'one-time-password': code });
-  expect(answer.status).to.equal(303);
-}
 
 describe('second factors of an account', () => {
   const context = useContext();
@@ -92,20 +85,6 @@ describe('second factors of an account', () => {
     expect([known.status, known.text.includes('This passkey was added before.')]).to.deep.equal([409, true]);
     const other = await signedIn(context);
     expect((await addPasskey(other.client, authenticator)).status, 'of another account').to.equal(409);
-  });
-
-  it('lose the last one with the recovery codes, after a page that asks', async () => {
-    const who = await signedIn(context);
-    const { code } = await addApp(context, who.email);
-    who.client.cookies.clear();
-    await signInWithApp(who, code());
-    const page = await who.client.get(`${APP}/removal`);
-    expect(page.text).to.include('your recovery codes are deleted too');
-    expect((await factorsOf(who)).any).to.equal(true);
-    expect((await who.client.post(`${APP}/removal`, { _csrf: tokenIn(page.text) })).headers.get('location')).to.equal(
-      `${FACTORS}?done=removed`,
-    );
-    expect(await factorsOf(who)).to.deep.equal({ any: false, passkeys: [], totp: null, recovery: null });
   });
 
   it('replace all recovery codes at once', async () => {

@@ -77,17 +77,6 @@ describe('second factors and organisations', () => {
       expect([answer.status, answer.headers.get('location'), await any(email)]).to.deep.equal([303, '/dashboard', false]);
     });
 
-    it('do not survive the first sign-in at the identity provider, or the deletion of the account', async () => {
-      const email = await unverified();
-      const identity = { issuer: 'https://idp.example', subject: randomUUID() };
-      const linked = await context.stores.users.link(email, identity);
-      expect([linked.ok && linked.first, await any(email)]).to.deep.equal([true, false]);
-      const another = await unverified();
-      expect((await context.stores.users.link(another, identity)).ok, 'of another account').to.equal(false);
-      expect((await context.stores.members.deleteAccount(another, { lastOwner: true })).ok).to.equal(true);
-      expect(await any(another)).to.equal(false);
-    });
-
     it('are asked for after a link for a new password, which verifies the address only then (ASVS 6.4.3)', async () => {
       const who = await signedIn(context);
       const { code } = await addApp(context, who.email);

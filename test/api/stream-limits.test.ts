@@ -30,14 +30,6 @@ describe('an event stream whose intervals are long', () => {
     expect(other.stream.hasEnded()).to.equal(false);
     other.stream.abort();
   });
-
-  it('ends when its organisation is blocked, and a reconnect gets 403', async () => {
-    const { id, key } = await context.organisation();
-    const { stream, path } = await openFor(key, id);
-    await context.stores.organisations.setBlocked(id, true);
-    await stream.ended;
-    expect((await context.request('GET', path, { key })).status).to.equal(403);
-  });
   it('is refused with 429 beyond the limits of its key and organisation, and with 503 beyond that of the replica', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id);

@@ -164,15 +164,4 @@ describe('a test key', () => {
         .and.not.include('/again"');
     });
   });
-
-  it('submits scans that no other scan is compared with', async () => {
-    const { id } = await context.organisation();
-    const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute));
-    const scan = (minute: number, test?: true) => context.scan(id, { phase: 'done', createdAt: at(minute), ...(test && { test }) });
-    const [real, , later, test] = [await scan(0), await scan(1, true), await scan(2), await scan(3, true)];
-    const { scans } = context.stores;
-    expect((await scans.previousDone(later))?.id).to.equal(real.id);
-    expect((await scans.previousDone(test))?.createdAt).to.deep.equal(at(1));
-    expect((await scans.trend(later, 10)).map((row) => row.id)).to.deep.equal([later.id, real.id]);
-  });
 });

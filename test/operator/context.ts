@@ -43,7 +43,7 @@ import { opened, type Hooks } from '../support/opened.ts';
 import { recordCommands } from '../support/mongo-commands.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { getIfThere, isGone, simulateScan, reasonOf, statusOf, type Scan } from './simulated-scan.ts';
-import { SCANNER, settingsFor } from '../support/operator-settings.ts';
+import { settingsFor } from '../support/operator-settings.ts';
 import { verifier } from './verifier.ts';
 
 const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
@@ -334,5 +334,5 @@ export async function openContext(): Promise<OperatorContext> {
 /** Opens a context for the tests of the current suite. */
 export const useContext = (...hooks: Hooks): OperatorContext => opened(openContext, ...hooks);
 
-export { SCANNER, noMessageBus, reasonOf, reportKeys, statusOf, until };
+export { noMessageBus, reasonOf, reportKeys, statusOf, until };
 export type { Scan };

@@ -2,7 +2,7 @@
 import type { OperatorSettings } from '../../operator/config.ts';
 
 /** The scanner settings in tests. */
-export const SCANNER: OperatorSettings['scanner'] = {
+const SCANNER: OperatorSettings['scanner'] = {
   image: 'curbcut.test/nowhere:none',
   imagePullPolicy: 'IfNotPresent',
   hostUsers: false,
