@@ -110,7 +110,13 @@ export const Environment = Type.Object({
     600,
     'the seconds for which the operator keeps the finished Job of an ended scan, and its log',
   ),
-  PAGE_BUDGET_SECONDS: integer(1, 600, SCANNER_DEFAULTS.pageBudgetSeconds, 'the maximum seconds per page'),
+  PAGE_BUDGET_SECONDS: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 600,
+      description: `the maximum seconds per page, from 1 to 600. Empty: ${SCANNER_DEFAULTS.pageBudgetSeconds}, and up to ${SCANNER_DEFAULTS.largePageBudgetSeconds} for the largest pages`,
+    }),
+  ),
   SCAN_WORKERS: integer(1, 256, 32, 'the number of scans that the operator reconciles concurrently'),
   MAX_RUNNING_SCANS: integer(1, 10_000, 10, 'the maximum number of running scans if the ScanQueue does not set it'),
   ...PublicQueueSettings,
@@ -170,7 +176,7 @@ export type OperatorSettings = ReturnType<typeof settingsOf> & {
 
 /** @param live the current values of credentials. Default: those of `config` */
 export function settingsOf(config: Configuration, live: LiveSettings = fixedSettings(config)) {
-  const pageBudgetMs = config.PAGE_BUDGET_SECONDS * 1000;
+  const pageBudgetMs = config.PAGE_BUDGET_SECONDS === undefined ? undefined : config.PAGE_BUDGET_SECONDS * 1000;
   const exportMaxBytes = config.EXPORT_MAX_MIB * 1024 * 1024;
   const scanner: ScannerSettings = {
     image: config.SCANNER_IMAGE,
@@ -189,7 +195,7 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
     allowTargets: config.targets.allow,
     denyTargets: config.targets.deny,
     workers: config.SCANNER_WORKERS,
-    pageBudgetMs,
+    ...(pageBudgetMs !== undefined && { pageBudgetMs }),
     exportMaxBytes,
     contactUrl: config.PUBLIC_BASE_URL,
     otlpEndpoint: config.SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT,
@@ -202,7 +208,7 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
     baseSeconds: config.SCAN_BASE_SECONDS,
     maxSeconds: config.SCAN_MAX_SECONDS,
     workers: config.SCANNER_WORKERS,
-    pageBudgetMs,
+    pageBudgetMs: pageBudgetMs ?? SCANNER_DEFAULTS.pageBudgetSeconds * 1000,
   };
   const watchNamespaces: readonly string[] =
     config.WATCH_NAMESPACES === '' ? [] : [config.CURBCUT_NAMESPACE, ...listOf(config.WATCH_NAMESPACES)];

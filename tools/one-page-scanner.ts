@@ -53,7 +53,15 @@ export async function openOnePageScanner(target: { level: WcagLevel; version: Wc
   });
   return {
     visit: (url, { worker = 0, ...options } = {}) =>
-      pool.visit(worker, { url, test: true, mayGoTo: () => null, plan: EVERY_WAIT, budgetMs: BUDGET_MS, ...options }),
+      pool.visit(worker, {
+        url,
+        test: true,
+        mayGoTo: () => null,
+        plan: EVERY_WAIT,
+        budgetMs: BUDGET_MS,
+        largeBudgetMs: BUDGET_MS,
+        ...options,
+      }),
     browserVersion: () => pool.version(),
     close: () => pool.close().then(() => egress.close()),
   };

@@ -109,7 +109,6 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       allowTargets: [...OWN_MACHINE, url.hostname.replace(/^\[|\]$/g, ''), ...listOf(context.environment.ALLOW_TARGETS)],
       denyTargets: [],
       workers: SCANNER_DEFAULTS.workers,
-      pageBudgetMs: SCANNER_DEFAULTS.pageBudgetSeconds * 1000,
       exportMaxBytes: EXPORT_MAX_BYTES,
       ...(baseline && before && { baseline: { scanId: before.scanId, optional: baseline.optional } }),
       // Without keys the scan fails, instead of scanning without a sign-in.

@@ -111,8 +111,8 @@ export const PodInput = Type.Object({
   denyTargets: Type.Array(Type.String()),
   /** The number of tabs that test pages at the same time. */
   workers: Type.Integer({ minimum: 1, maximum: 8 }),
-  /** The time limit per page, for navigation and tests together, in milliseconds. */
-  pageBudgetMs: Type.Integer({ minimum: 1000 }),
+  /** The time limit per page, for navigation and tests together, in milliseconds. Absent: the default, and more for large pages. */
+  pageBudgetMs: Type.Optional(Type.Integer({ minimum: 1000 })),
   /** The service's address, which the user agent names, so that the owner of a site can ask who scans it. */
   contactUrl: Type.Optional(Type.String({ maxLength: 500 })),
   /** Certificates of authorities (PEM) for the message bus, the object store and the collector, beside public ones. Never for sites. */

@@ -7,5 +7,8 @@
  */
 export const SCANNER_PROGRAM = ['--max-semi-space-size=4', 'scanner-image/main.ts'] as const;
 
-/** How much a scanner does at once, and for how long on one page, unless an installation says otherwise. */
-export const SCANNER_DEFAULTS = { workers: 2, pageBudgetSeconds: 30 } as const;
+/**
+ * How much a scanner does at once, and for how long on one page, unless an installation says otherwise. Pages with more than 20,000
+ * elements get more time, up to the limit for large pages.
+ */
+export const SCANNER_DEFAULTS = { workers: 2, pageBudgetSeconds: 30, largePageBudgetSeconds: 120 } as const;

@@ -3,6 +3,7 @@
  * result depends on the site and not on the speed of its answers.
  */
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
+import { SCANNER_DEFAULTS } from '../../core/protocol/scanner-program.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { anyOf, untilAborted } from '../../platform/time-limits.ts';
@@ -86,7 +87,8 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
       test: depth > 0 || site.startInScope,
       mayGoTo: (target: URL) => site.refusal(target, isFirst),
       plan: history.planFor(candidate),
-      budgetMs: input.pageBudgetMs,
+      budgetMs: input.pageBudgetMs ?? SCANNER_DEFAULTS.pageBudgetSeconds * 1000,
+      largeBudgetMs: input.pageBudgetMs ?? SCANNER_DEFAULTS.largePageBudgetSeconds * 1000,
       onWaiting,
     };
     return traced('page', () => visitPolitely(worker, isFirst, request));

@@ -9,6 +9,7 @@ const request = (path: string): VisitRequest => ({
   mayGoTo: () => null,
   plan: EVERY_WAIT,
   budgetMs: 15_000,
+  largeBudgetMs: 15_000,
 });
 const failed = (status: number | null, more: Partial<Extract<Visit, { loaded: false }>> = {}): Visit => ({
   loaded: false,

@@ -1,7 +1,7 @@
 /** Visits pages without overloading their server: obeys the crawl delay of robots.txt, and `Retry-After` of 429 and 503. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from '../page/browser/pool.ts';
-import type { FailedVisit, Visit, VisitRequest } from '../page/visit/visit.ts';
+import { atMost, type FailedVisit, type Visit, type VisitRequest } from '../page/visit/visit.ts';
 
 /** The delay before the second visit of a page whose server failed briefly, in milliseconds. */
 const UNAVAILABLE_RETRY_MS = 1000;
@@ -58,10 +58,10 @@ export function createPoliteVisits(deps: PoliteDeps): (worker: number, isFirst: 
       const noTurn = await waitForTurn(pacing);
       if (noTurn !== null) return notRequested(last, noTurn);
       const startedAt = clock.monotonic();
-      const budgetMs = Math.min(request.budgetMs, softDeadline() - startedAt);
-      const visit = await pool.visit(worker, { ...request, budgetMs });
+      const budget = atMost(softDeadline() - startedAt, request);
+      const visit = await pool.visit(worker, { ...request, ...budget });
       // A page that had less than its time was not slow. One that was given up earlier was: loading gets a share of the time.
-      const isCutShort = budgetMs < request.budgetMs && softDeadline() - clock.monotonic() < CUT_SHORT_MS;
+      const isCutShort = budget.largeBudgetMs < request.largeBudgetMs && softDeadline() - clock.monotonic() < CUT_SHORT_MS;
       if (!visit.loaded && visit.reason === 'timeout' && isCutShort) visit.message = CUT_SHORT;
       spentMs += visit.durationMs;
       if (!visit.loaded && isLimited(visit)) {

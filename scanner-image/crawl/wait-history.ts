@@ -64,6 +64,9 @@ export function withoutQuery(url: string): string | null {
   return parsed === null || !/^https?:$/.test(parsed.protocol) ? null : parsed.origin + parsed.pathname;
 }
 
+/** URLs as they are remembered: without queries, each once, in one order. */
+export const addressesOf = (urls: readonly string[]): string[] => [...new Set(urls.flatMap((url) => withoutQuery(url) ?? []))].sort();
+
 /** Starts without any knowledge. */
 export function createWaitHistory(): WaitHistory {
   const recorded: { position: number; template: string; outcomes: WaitOutcomes }[] = [];

@@ -74,17 +74,19 @@ describe('settling', () => {
     }
   });
 
-  it('visits a page again whose parser waits for a host that never answers, without that host', async () => {
+  it('visits a page again whose parser waits for a host or a file that never answers, without it', async () => {
     const dead = await openSite({ '/a.js': () => undefined });
     await open({
       '/': html(FAULT, { head: `<script src="${dead.origin}/a.js"></script>` }).replace('</main>', '<a href="/one">1</a></main>'),
-      '/one': html(FAULT, { title: 'one', head: `<script src="${dead.origin}/a.js"></script>` }),
+      '/one': html(FAULT, { title: 'one', head: `<script src="${dead.origin}/a.js"></script><script src="/_never.js"></script>` }),
+      '/_never.js': () => undefined,
     });
     try {
       const pages = testedOf((await scan(`${site.origin}/`, {}, { pageBudgetMs: 20_000 })).pages);
       expect(pages.map(found)).to.deep.equal([['image-alt #fault'], ['image-alt #fault']]);
       expect(pages.map(kindsOf)).to.deep.equal([['requests_unanswered'], ['requests_unanswered']]);
       expect(pages[0]?.caveats[0]?.message).to.include(`${dead.origin}/a.js`);
+      expect(pages[1]?.caveats[0]?.message).to.include(`${site.origin}/_never.js`);
       expect(dead.requests).to.deep.equal(['/a.js']);
     } finally {
       await dead.close();
@@ -144,7 +146,6 @@ describe('settling', () => {
     });
     const [page] = testedOf((await scan(`${site.origin}/`)).pages);
     expect([found(page), page!.caveats]).to.deep.equal([['image-alt #fault'], []]);
-    expect(page!.duration_ms).to.be.below(4000);
   });
 
   it('names data that is on its way when the time of the page is over, however young the request', async () => {

@@ -12,6 +12,7 @@ export const loadedVisit = (url: URL, facts: Partial<PageFacts> = {}, more: Part
     language: 'en',
     contentType: 'text/html',
     size: { width: 1280, height: 720 },
+    elements: 20,
     parserError: null,
     canonical: null,
     signInForm: null,

@@ -34,7 +34,7 @@ export interface PodSettings {
   allowTargets: readonly string[];
   denyTargets: readonly string[];
   workers: number;
-  pageBudgetMs: number;
+  pageBudgetMs?: number;
   exportMaxBytes: number;
   /** The service's address, for the scanner's user agent. */
   contactUrl?: string;

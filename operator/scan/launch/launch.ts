@@ -157,7 +157,7 @@ export function podInput({ scan, scanId, metadata }: Launch, settings: PodSettin
     allowTargets: [...settings.allowTargets],
     denyTargets: [...settings.denyTargets],
     workers: settings.workers,
-    pageBudgetMs: settings.pageBudgetMs,
+    ...(settings.pageBudgetMs !== undefined && { pageBudgetMs: settings.pageBudgetMs }),
     exportMaxBytes: settings.exportMaxBytes,
     ...(settings.contactUrl !== undefined && { contactUrl: settings.contactUrl }),
     ...(settings.privateCa !== undefined && { privateCa: currentOf(settings.privateCa) }),

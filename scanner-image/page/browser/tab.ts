@@ -12,8 +12,10 @@ import type { OriginValue, SignIn } from '../session/sign-in.ts';
 import { noOutcomes, type WaitOutcomes } from '../../crawl/wait-history.ts';
 import { arrive, KEEPS_REDIRECTING, MAX_HOPS, navigate } from '../visit/load.ts';
 import { type Look, lookAgain, restOnce, type WrongLook } from '../visit/looks.ts';
+import { outOfTime, type Stage } from '../visit/caveats.ts';
 import type { Cdp } from './cdp.ts';
 import {
+  budgetFor,
   createConditionVariable,
   type FailedVisit,
   HungOnScroll,
@@ -77,10 +79,6 @@ const WAITING_MS = 50;
 const LOST_MS = 300;
 /** The limit for reading the cookies after a visit, in milliseconds. */
 const COOKIES_MS = 5000;
-
-/** The stage of a page that is being tested. */
-const TESTING = 'was not tested';
-const TIME_ADVICE = ' A very large page may need more: raise PAGE_BUDGET_SECONDS of the operator.';
 
 /** The parts of an open tab that the functions below use. */
 interface OpenTab extends ArrivalDeps {
@@ -173,10 +171,10 @@ async function failureOf(tab: OpenTab, error: unknown, clock: VisitClock, { stag
     error instanceof TimeLimitExceeded
       ? {
           reason: 'timeout',
-          message: `The page ${stage} within ${(clock.budgetMs / 1000).toFixed(0)} s.${stage === TESTING ? TIME_ADVICE : ''}`,
+          message: outOfTime(stage, clock.budgetMs, traffic.requests.open()),
         }
       : { reason: 'test_failed', message: `The page could not be tested: ${errorMessage(error).slice(0, 300)}` };
-  return failedVisit(tab, clock, wrong, { broken: true, lacksFiles: !frame.shown.parsed && traffic.requests.awaitsSilentHost() });
+  return failedVisit(tab, clock, wrong, { broken: true, lacksFiles: !frame.shown.parsed && traffic.requests.holdParser() });
 }
 
 /** Reports a page that waits for its site. Returns the function to call when the page is displayed, or the visit ends. */
@@ -190,7 +188,7 @@ function watchWaiting({ onWaiting }: VisitRequest): () => void {
 
 interface Progress {
   /** Completes the message of a timeout. */
-  stage: string;
+  stage: Stage;
   /** Must be called when the visit does not wait for its site any more. */
   endWaiting(): void;
   outcomes: WaitOutcomes;
@@ -204,7 +202,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   // The displayed document redirected to one that may not be displayed.
   const stopped = stoppedVisit(tab, clock);
   if (stopped !== null) return stopped;
-  progress.stage = TESTING;
+  progress.stage = 'was not tested';
   progress.endWaiting();
   const { world, signals } = arrival;
   const lookNow = (): Promise<Look | WrongLook> => look(tab, request, { world, clock });
@@ -263,6 +261,7 @@ async function look(
     ) as PageFacts;
   const closed = await frame.whileAlive(openClosedRoots(world, frame.shown.loaderId), clock.left(), 'opening shadow roots');
   const facts = await readFacts();
+  clock.budgetMs = budgetFor(request, facts.elements);
   const finalUrl = frame.shown.url;
   const wrong = checkDisplayed(tab, request, facts) ?? (await missingMarker(frame, { world, marker: request.marker }, clock));
   if (wrong !== null) return { wrong, finalUrl };

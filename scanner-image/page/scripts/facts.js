@@ -77,6 +77,7 @@ function facts() {
     contentType: document.contentType,
     parserError: parserError(),
     size: sizeOfDocument(),
+    elements: curbcut.allElements().length,
     canonical: canonical === null ? null : hrefOf(canonical),
     signInForm: signInForm(everywhere('input')),
     // Pages of bot protection are small, so the HTML of large pages is not needed.

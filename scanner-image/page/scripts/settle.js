@@ -20,13 +20,6 @@ const HORIZON_MS = 3000;
 const TURN_MS = 100;
 /** The time that a frame in the page gets to be drawn, because the browser draws none of those out of view. */
 const INNER_FRAME_MS = 50;
-/**
- * How much the browser may delay a timer to run it with others, in milliseconds. Chromium's is 8 (`kDefaultLeeway` in
- * base/task/sequence_manager).
- */
-const LEEWAY_MS = 16;
-/** The elements of larger documents are only counted. */
-const COMPARED_ELEMENTS = 20_000;
 /** Attributes that change all the time, and never change what axe-core finds. */
 const NO_CONTENT = /^(?:class|style|src|srcset|sizes|loading|width|height|d|transform|points|data-.*)$/;
 /** Sides up to this length are compared, in CSS pixels. No rule tells larger ones apart. */
@@ -72,18 +65,6 @@ const frame = () =>
     drawn.observe(document.documentElement ?? document.createElement('p'));
   });
 
-/** The time until which the timers of the page have run. On a loaded machine it is not the current time. */
-let ran = 0;
-/**
- * Timers run in the order in which they are due, so those that were due before this one have run, however late it is. But the
- * browser may run a timer up to `LEEWAY_MS` later than one with a short delay, which is precise.
- */
-async function sleep(ms) {
-  const due = performance.now() + Math.floor(ms);
-  await later(ms);
-  ran = due - 1 - LEEWAY_MS;
-}
-
 /** Open shadow roots that are observed. */
 const roots = [];
 const known = new WeakSet();
@@ -109,18 +90,18 @@ function observeRoots() {
 /** The node in which `watch.js` records what the page waits for; null where the page runs no scripts. */
 let record = null;
 addEventListener('curbcut', (event) => (record ??= event.relatedTarget), { once: true });
-/** What the page waits for: its timers by the time when they are due, whether it observes scrolling and has workers. */
+/** What the page waits for: when its timers are due, whether it observes scrolling, and its workers. */
 function watched() {
-  if (record !== null) record.data = String(ran);
   record?.dispatchEvent(new Event('ask'));
-  const [counts = '', ...timers] = (record?.data ?? '').split(',');
-  const [scrolls = 0, shadowRoots = 0, workers = 0, silent = 0] = counts.split(' ').map(Number);
+  const [[scrolls = 0, shadowRoots = 0, workers = 0, silent = 0], ...timers] = (record?.data ?? '')
+    .split(',')
+    .map((text) => text.split(' ').map(Number));
   return {
     scrolls: scrolls > 0,
     workers: workers > 0,
     awaitsWorker: silent > 0,
     shadowRoots,
-    timers: timers.map((text) => text.split(' ').map(Number)).map(([delay, due]) => ({ delay, due })),
+    timers: timers.map(([delay, due]) => ({ delay, due })),
   };
 }
 /** Makes observers keep what they show in view: see `watch.js`. */
@@ -166,25 +147,17 @@ function perceived(element) {
 function reading() {
   observeRoots();
   const elements = allElements();
-  if (elements.length > COMPARED_ELEMENTS) return String(elements.length);
   let sum = 0;
   // Also those that cannot be seen: hidden texts may be names.
   for (const element of elements) if (!NO_PART.test(element.localName)) sum = (sum + hashOf(perceived(element))) | 0;
   return `${elements.length} ${sum}`;
 }
 
-/** The content before an additional wait; null if there was none. */
-let before = null;
-/** Keeps the content, for `found` of the waits that follow. */
-function mark() {
-  before = reading();
-}
-
-/** What the document showed when its test began. */
-let tested = '';
-const remember = () => void (tested = reading());
-/** Whether a visitor perceives something else than when the test of the document began. */
-const hasChanged = () => reading() !== tested;
+/** What the document showed when its test, or scrolling, began; empty before that. */
+let seen = '';
+const remember = () => void (seen = reading());
+/** Whether a visitor perceives something else than at that time. */
+const hasChanged = () => reading() !== seen;
 
 /** Whether an element of the document or its shadow roots matches. @returns the browser's message if the selector is invalid */
 function matches(selector) {
@@ -210,7 +183,7 @@ const drawn = (ms) => Promise.race([frame(), later(parent === globalThis ? ms : 
  * `waitForMs`.
  * @returns as JSON:
  * - `redirects`: the document is about to redirect by a refresh of zero seconds
- * - `found`: the content has changed since `mark`
+ * - `found`: the content has changed since `remember`
  * - `scrolls`: the page loads content when it is scrolled
  * - `workers`: it has started one
  * - `ran`, `scripts`: whether scripts ran, and the names of those in the document
@@ -245,10 +218,9 @@ async function settle(options) {
     const quiet = Math.max(Math.min(changed + quietMs, since + RESTLESS_MS), earliest, isSearched ? now + SEARCH_MS : 0);
     // The earliest timer may set the next one, or show the content that the page is waiting for.
     const next = Math.min(...page.timers.map(({ due }) => due));
-    const isAwaited = next <= since + HORIZON_MS;
-    const until = Math.max(quiet, isAwaited ? Math.max(next + LEEWAY_MS, now) + 1 : 0);
+    const until = Math.max(quiet, next <= since + HORIZON_MS ? Math.max(next, now) + 1 : 0);
     if (until > now && now < end) {
-      await sleep(Math.max(1, Math.min(until, end) - now));
+      await later(Math.max(1, Math.min(until, end) - now));
       continue;
     }
     // A shadow root that is new has changed the page.
@@ -261,11 +233,11 @@ async function settle(options) {
     } else {
       return {
         ...state,
-        found: before !== null && reading() !== before,
+        found: seen !== '' && hasChanged(),
         scrolls: page.scrolls || hasLazyFrames(),
         workers: page.workers,
         ran: ran || ranScripts(),
-        scripts: [...scriptNames(), ...page.timers.map(({ delay }) => delay)],
+        scripts: scriptNames(),
       };
     }
   }
@@ -281,10 +253,14 @@ const ranScripts = () =>
 /** Names the scripts in the document by what they do. */
 const scriptNames = () => [...new Set(scripts().map(({ src, textContent }) => src || hashOf(textContent.replaceAll(DATA, ''))))];
 
-/** Whether a worker has sent nothing yet, or a timer is left that is longer than the time in which timers are waited for. */
+/**
+ * What may still change the document.
+ * @returns 2: a worker has sent nothing yet, or a timer is left that is longer than timers are waited for. 1: any timer is left. Else 0.
+ */
 function pends() {
   const { timers, awaitsWorker } = watched();
-  return awaitsWorker || timers.some(({ delay, due }) => delay > HORIZON_MS && due > performance.now());
+  if (awaitsWorker || timers.some(({ delay }) => delay > HORIZON_MS)) return 2;
+  return Math.min(timers.length, 1);
 }
 
 /**
@@ -326,7 +302,6 @@ const json = async (options) => JSON.stringify(await settle(options));
 globalThis.curbcut = {
   ...globalThis.curbcut,
   settle: json,
-  mark,
   remember,
   hasChanged,
   ranScripts,

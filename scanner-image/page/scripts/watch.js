@@ -7,16 +7,13 @@
 
 /** A timer with a longer delay is no part of loading, in milliseconds: most give up a request after 10 s, or end a session. */
 const LONGEST = 9000;
-/** The browser makes nested timers at least that long. */
-const SHORTEST = 4;
-const MOST_TIMERS = 1000;
 
 const { apply, construct } = Reflect;
-const { round } = Math;
 const now = performance.now.bind(performance);
+const { setTimeout: later } = globalThis;
 const { addEventListener: listen } = EventTarget.prototype;
-let timers = Object.create(null);
-let count = 0;
+/** Timers that have not run, by ID: the delay, and when they are due. */
+const timers = Object.create(null);
 let scrolls = 0;
 let roots = 0;
 let workers = 0;
@@ -51,35 +48,19 @@ function watchClass(name, made, change = (values) => values) {
   Real.prototype.constructor = watched;
 }
 
-function add(id, delay) {
-  if (!(delay <= LONGEST) || typeof id !== 'number') return;
-  if (count >= MOST_TIMERS) forgetOverdue(now());
-  if (count >= MOST_TIMERS) return;
-  const wait = delay > SHORTEST ? delay : SHORTEST;
-  timers[id] = { delay: wait, due: now() + wait };
-  count += 1;
-}
-
-function forgetOverdue(at) {
-  const left = Object.create(null);
-  count = 0;
-  for (const id in timers) {
-    if (timers[id].due <= at) continue;
-    left[id] = timers[id];
-    count += 1;
-  }
-  timers = left;
-}
-
 /** A delay from an attribute is a string. Objects may run code of the page. */
 const delayOf = (value) => (typeof value === 'number' ? value : typeof value === 'string' ? +value || 0 : 0);
-const remove = ([id]) => {
-  if (typeof id !== 'number' || timers[id] === undefined) return;
-  delete timers[id];
-  count -= 1;
-};
-// Intervals repeat what the page shows: the next look finds it.
-watch(globalThis, 'setTimeout', (values, id) => add(id, delayOf(values[1])));
+const isId = (id) => typeof id === 'number';
+const remove = (values) => isId(values[0]) && delete timers[values[0]];
+watch(globalThis, 'setTimeout', (values, id) => {
+  const delay = delayOf(values[1]);
+  if (!(delay <= LONGEST) || !isId(id)) return;
+  timers[id] = `${delay} ${now() + delay}`;
+  // It runs after the page's own timer, which was set for the same time before it, however late that is on a loaded machine.
+  apply(later, globalThis, [() => delete timers[id], delay]);
+});
+// Intervals repeat what the page shows, so that the first look does not wait for them.
+watch(globalThis, 'setInterval', (_values, id) => isId(id) && (timers[id] = '0 Infinity'));
 watch(globalThis, 'clearTimeout', remove);
 watch(globalThis, 'clearInterval', remove);
 
@@ -177,11 +158,8 @@ apply(listen, node, ['scroll', () => (scrolling = true)]);
 apply(listen, node, [
   'ask',
   () => {
-    // The time until which timers have run. On a loaded machine it is not the current time.
-    const at = +node.data;
-    forgetOverdue(at);
     let text = `${scrolls} ${roots} ${workers} ${silent}`;
-    for (const id in timers) text += `,${round(timers[id].delay)} ${round(timers[id].due)}`;
+    for (const id in timers) text += `,${timers[id]}`;
     node.data = text;
   },
 ]);

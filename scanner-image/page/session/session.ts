@@ -10,7 +10,7 @@ import { NO_SIGN_IN, signInHeaders, type SignIn } from './sign-in.ts';
 import type { Pool } from '../browser/pool.ts';
 import { createRenewableState, type Current, type RenewableState, type SessionDeps, withDialog } from './renewable-state.ts';
 import { cookieHeader, type SessionState } from './session-state.ts';
-import type { Visit, VisitRequest } from '../visit/visit.ts';
+import { atMost, type Visit, type VisitRequest } from '../visit/visit.ts';
 
 /** How often a page is visited that is not signed in. */
 const VISITS_MAX = 3;
@@ -92,7 +92,7 @@ function createSignedInVisits(pool: Pick<Pool, 'visit'>, deps: SessionDeps, sess
     const visit = await pool.visit(worker, {
       ...request,
       // The visit may have waited for another one.
-      budgetMs: Math.max(0, Math.min(request.budgetMs, deps.softDeadline - Date.now())),
+      ...atMost(Math.max(0, deps.softDeadline - Date.now()), request),
       // Sites may accept one page at a time in a session, so no other page is loaded while this one waits.
       ...(!session.isStateless() && { session: used.state, ...(signsIn && { onWaiting: undefined }) }),
       ...(signIn.marker !== null && { marker: signIn.marker }),

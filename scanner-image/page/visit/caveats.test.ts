@@ -1,9 +1,17 @@
 import { expect } from 'chai';
-import { faultCaveats, firstFault, requestCaveats, shortError } from './caveats.ts';
+import { faultCaveats, firstFault, outOfTime, requestCaveats, shortError } from './caveats.ts';
 
 describe('caveats of a page', () => {
   it('are empty if all requests were answered', () => {
     expect(requestCaveats([], [])).to.deep.equal([]);
+  });
+
+  it('say what kept a page from ending in time', () => {
+    const open = [{ url: 'https://example.org/a.js?v=1' }];
+    expect(outOfTime('did not answer', 30_000, [])).to.equal('The page did not answer within 30 s.');
+    expect(outOfTime('did not finish loading', 30_000, open)).to.include('No complete response arrived from https://example.org/a.js.');
+    for (const stage of ['did not finish loading', 'was not tested'] as const)
+      expect(outOfTime(stage, 120_000, [])).to.include('within 120 s. A script');
   });
 
   it('name each address once, without its query, and at most three', () => {

@@ -39,6 +39,18 @@ export const OUT_OF_TIME: PageCaveat = {
   message: 'The time of the page was over before it could be looked at a second time. Raise PAGE_BUDGET_SECONDS of the operator.',
 };
 
+/** The stages of a visit, as they end a sentence about its time. */
+export type Stage = 'did not answer' | 'did not finish loading' | 'was not tested';
+
+/** @param open what had not arrived */
+export function outOfTime(stage: Stage, budgetMs: number, open: readonly { url: string }[]): string {
+  const sentence = `The page ${stage} within ${(budgetMs / 1000).toFixed(0)} s.`;
+  if (stage === 'did not answer') return sentence;
+  if (stage === 'did not finish loading' && open.length > 0)
+    return `${sentence} No complete response arrived from ${namesOf(open.map(({ url }) => url))}.`;
+  return `${sentence} A script of it or of a frame kept the browser busy, or it is very large: then raise PAGE_BUDGET_SECONDS of the operator.`;
+}
+
 /** @param elements the number of elements that were visible only while they were in view */
 export const viewOnly = (elements: number): PageCaveat => ({
   kind: 'view_only',

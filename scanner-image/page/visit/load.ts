@@ -6,7 +6,7 @@ import { type AxeScript, evaluate, EvaluationFailed, isolatedWorldOf } from '../
 import { networkFailureMessage } from '../../egress/egress-failures.ts';
 import { clearState, restoreState } from '../session/session-state.ts';
 import type { PageCaveat } from '../../../report/schema/page.ts';
-import { withoutQuery } from '../../crawl/wait-history.ts';
+import { addressesOf } from '../../crawl/wait-history.ts';
 import { pageFailureOf } from './navigation.ts';
 import type { PageFaults } from './page-faults.ts';
 import { type Arrival, type ArrivalDeps, isOver, REQUEST_MS, settle, type Waits } from './settling.ts';
@@ -127,14 +127,12 @@ export const KEEPS_REDIRECTING = {
 
 type Arriving = ArrivalDeps & Waits;
 
-const addressesOf = (urls: readonly string[]): string[] => [...new Set(urls.flatMap((url) => withoutQuery(url) ?? []))].sort();
-
 /**
  * Waits until the document is loaded and quiet, follows every redirect that it starts, then blocks navigation.
  * @throws VisitEnded, TimeLimitExceeded, EvaluationFailed
  */
 export async function arrive(deps: Arriving, clock: VisitClock): Promise<Arrival> {
-  const { frame, traffic, changes, outcomes } = deps;
+  const { frame, traffic, changes } = deps;
   for (let hop = 0; hop <= MAX_HOPS; hop++) {
     const late = await waitForLoad(deps, clock);
     const { loaderId } = frame.shown;
@@ -145,7 +143,6 @@ export async function arrive(deps: Arriving, clock: VisitClock): Promise<Arrival
       if (traffic.announced()) await changes.waitFor(() => isOver(deps) || isLeaving() || !traffic.announced(), ANNOUNCED_MS);
       if (isLeaving()) continue;
       traffic.hold();
-      outcomes.leftOpen.push(...addressesOf(traffic.requests.openData(REQUEST_MS).map(({ url }) => url)));
       return { world, signals, caveats: [...late, ...caveats] };
     } catch (error) {
       if (!(error instanceof EvaluationFailed)) throw error;
@@ -176,6 +173,8 @@ async function waitForLoad(deps: Arriving, clock: VisitClock): Promise<PageCavea
     const { documents } = shown;
     const isReplaced = (): boolean => shown.documents !== documents || traffic.leaving();
     await wait(isReplaced, PARTS_MS);
+    // Nothing is missing any more, so that only the browser takes its time.
+    if (!isReplaced() && traffic.requests.open().length === 0) await wait(isReplaced);
     // What scripts wait for may take longer than pictures.
     if (!isReplaced()) await wait(() => isReplaced() || traffic.requests.openData(0).length === 0, REQUEST_MS);
     replaced = isReplaced();

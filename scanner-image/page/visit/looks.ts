@@ -6,7 +6,7 @@ import type { PageCaveat, PageFailureReason } from '../../../report/schema/page.
 import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
 import type { TestedDocument } from '../axe/test-document.ts';
 import { evaluate, EvaluationFailed, type IsolatedWorld } from '../scripts/source.ts';
-import type { WaitOutcomes } from '../../crawl/wait-history.ts';
+import { addressesOf, type WaitOutcomes } from '../../crawl/wait-history.ts';
 import type { WrongPage } from '../../crawl/page-checks.ts';
 import { checkBlockedNavigation } from './displayed-page.ts';
 import { NOT_QUIET, OUT_OF_TIME, requestCaveats, STILL_BUSY } from './caveats.ts';
@@ -41,6 +41,8 @@ const LONGER = 4 / 3;
 const SHORT_REST_MS = 100;
 /** The time limit of a frame, in milliseconds. */
 const FRAME_MS = 5000;
+/** What must be left of the page's time when it is looked at again: the time of its last look, times this. */
+const RESERVE = 1.5;
 /** The looks at a page that keeps changing. */
 const LOOKS_MAX = 3;
 
@@ -66,7 +68,7 @@ interface LastLook {
 
 /**
  * Looks at a tested page until two looks agree. A page on which no script ran needs no second look when its files have arrived. On later
- * pages of a template it is left out where pages with the same signals did not change.
+ * pages of a template it is left out where nothing is left that could change the page, and pages with the same signals did not change.
  */
 export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, looking: LookingAgain): Promise<LastLook> {
   const { frame, traffic, rules } = deps;
@@ -74,13 +76,15 @@ export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, lookin
   const { signals, world } = arrival;
   const caveats: PageCaveat[] = [];
   let last = looking.first;
-  let skips = isKnown(request.plan, 'look', signals);
+  const pending = async (worlds: readonly IsolatedWorld[]): Promise<number> =>
+    Math.max(...(await askAll<number>(deps, worlds, 'curbcut.pends()', clock)).map(Number));
   try {
     const ran = signals.ran || (await askAll<boolean>(deps, [world, ...last.frames], 'curbcut.ranScripts()', clock)).includes(true);
+    const pends = ran ? await pending([world, ...last.frames]) : 0;
+    let skips = pends === 0 && outstanding(deps).length === 0 && isKnown(request.plan, 'look', signals);
     for (let looks = 1; ran || outstanding(deps).length > 0; looks++) {
-      const pending = await askAll<boolean>(deps, [world], 'curbcut.pends()', clock);
-      const restMs = !ran ? 0 : skips ? SHORT_REST_MS : signals.connected || pending.includes(true) ? LONGER * rules.restMs : rules.restMs;
-      const hadTime = await rest(deps, request, { world, clock, ms: restMs, reserveMs: 2 * last.tookMs });
+      const restMs = !ran ? 0 : skips ? SHORT_REST_MS : signals.connected || pends > 1 ? LONGER * rules.restMs : rules.restMs;
+      const hadTime = await rest(deps, request, { world, clock, ms: restMs, reserveMs: RESERVE * last.tookMs });
       const changed = await askAll<boolean>(deps, [world, ...last.frames], 'curbcut.still(1000).then(curbcut.hasChanged)', clock);
       if (!hadTime) caveats.push(OUT_OF_TIME);
       const left = checkBlockedNavigation(deps, request);
@@ -99,9 +103,14 @@ export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, lookin
       if ('wrong' in next) break;
       last = next;
     }
-    if (ran && (await askAll<boolean>(deps, [world, ...last.frames], 'curbcut.pends()', clock)).includes(true)) caveats.push(STILL_BUSY);
-    const unanswered = [...outstanding(deps), ...traffic.requests.openData(REQUEST_MS).map(({ url }) => url)];
-    return { last, caveats: [...caveats, ...requestCaveats(unanswered, traffic.requests.blocked())], broken: false };
+    if (ran && (await pending([world])) > 1) caveats.push(STILL_BUSY);
+    const leftOpen = traffic.requests.openData(REQUEST_MS).map(({ url }) => url);
+    outcomes.leftOpen.push(...addressesOf(leftOpen));
+    return {
+      last,
+      caveats: [...caveats, ...requestCaveats([...outstanding(deps), ...leftOpen], traffic.requests.blocked())],
+      broken: false,
+    };
   } catch (error) {
     if (!(error instanceof TimeLimitExceeded || error instanceof EvaluationFailed) && frame.lost() === null) throw error;
     return { last, caveats: [...caveats, STILL_BUSY], broken: true };

@@ -203,7 +203,7 @@ const NOT_SCROLLED: Scrolled = { complete: true, viewOnly: 0 };
 async function scrollThrough(waiting: Waiting, signals: Signals): Promise<Scrolled> {
   const { plan, outcomes, world, frame, clock } = waiting;
   if (plan.hangsOnScroll || isLeaving(waiting)) return NOT_SCROLLED;
-  await frame.whileAlive(evaluate(world, 'curbcut.mark()'), clock.left(), 'reading the page');
+  await frame.whileAlive(evaluate(world, 'curbcut.remember()'), clock.left(), 'reading the page');
   let found = false;
   waiting.latest = performance.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
   let after: Settled | null = null;

@@ -229,7 +229,6 @@ function watchRequests(deps: RequestsDeps) {
 
   const open = (): FollowedRequest[] => [...state.open.values()].filter(({ heard }) => monotonic() < heard + SILENT_MS);
   const staysOpen = ({ url }: OpenRequest): boolean => leftOpen.size > 0 && leftOpen.has(withoutQuery(url) ?? '');
-  const forParser = (): OpenRequest[] => open().filter((request) => request.session === cdp && isForParser(request));
   function forget(session: Cdp): void {
     for (const [id, request] of state.open) if (request.session === session) state.open.delete(id);
     changes.notify();
@@ -251,9 +250,7 @@ function watchRequests(deps: RequestsDeps) {
     /** Whether so many requests are open that the browser does little else. */
     overloaded: (): boolean => state.open.size >= OPEN_REQUESTS_MAX,
     /** Whether the parser may wait for a script or style sheet. */
-    holdParser: (): boolean => forParser().length > 0,
-    /** Whether one of them is expected from a host that has not answered. */
-    awaitsSilentHost: (): boolean => forParser().some(({ url }) => !state.answered.has(originOf(url))),
+    holdParser: (): boolean => open().some((request) => request.session === cdp && isForParser(request)),
     /** URLs that were blocked, because they or their hosts did not answer on an earlier page. */
     blocked: (): string[] => [...state.blocked],
     /** The origins that answered. */

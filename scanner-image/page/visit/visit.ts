@@ -25,6 +25,8 @@ export interface PageFacts {
   contentType: string;
   /** The size of the document, in CSS pixels. */
   size: PageSize;
+  /** The number of its elements, without frames. */
+  elements: number;
   /** The browser's message about a document in XML that is not well formed; null if it is. */
   parserError: string | null;
   canonical: string | null;
@@ -55,6 +57,8 @@ export interface VisitRequest {
   mayGoTo: (url: URL) => WrongPage | null;
   /** The time limit of the whole visit, in milliseconds. */
   budgetMs: number;
+  /** The same for the largest pages. */
+  largeBudgetMs: number;
   /** The state that the page starts with, if the scan signs in and its pages could change the state. */
   session?: SessionState;
   /** What the page must show to be signed in. */
@@ -129,19 +133,36 @@ export class HungOnScroll extends VisitEnded {
 
 /** The time of one visit, in milliseconds. */
 export interface VisitClock {
-  readonly budgetMs: number;
+  budgetMs: number;
   spent(): number;
   left(): number;
 }
 
 export function startVisitClock(budgetMs: number): VisitClock {
   const started = performance.now();
-  return {
+  const clock: VisitClock = {
     budgetMs,
     spent: () => Math.round(performance.now() - started),
-    left: () => budgetMs - (performance.now() - started),
+    left: () => clock.budgetMs - (performance.now() - started),
   };
+  return clock;
 }
+
+/** The pages with more elements than this get more time: axe-core took 33 s for 60,000 elements. */
+const LARGE_PAGE = 20_000;
+const MS_PER_ELEMENT = 1.5;
+
+/** The time limit of a visit to a page with so many elements, in milliseconds. */
+export const budgetFor = ({ budgetMs, largeBudgetMs }: Budget, elements: number): number =>
+  elements > LARGE_PAGE ? Math.min(largeBudgetMs, budgetMs + elements * MS_PER_ELEMENT) : budgetMs;
+
+type Budget = Pick<VisitRequest, 'budgetMs' | 'largeBudgetMs'>;
+
+/** The budget of a visit that must end within `ms` milliseconds. */
+export const atMost = (ms: number, { budgetMs, largeBudgetMs }: Budget): Budget => ({
+  budgetMs: Math.min(budgetMs, ms),
+  largeBudgetMs: Math.min(largeBudgetMs, ms),
+});
 
 export function createConditionVariable() {
   const waiting = new Set<() => void>();
