@@ -7,6 +7,7 @@ import { NO_TRACER, type Tracer } from '../platform/tracing.ts';
 import { openComparisons, type Comparisons } from '../report/workers/comparisons.ts';
 import { createIdentityProvider, type IdentityProvider } from './accounts/sessions/identity-provider.ts';
 import type { MessageBus } from '../stores/nats.ts';
+import { createLocalLimits, type RateLimits } from '../stores/rate-limits.ts';
 import type { ApiStores, Settings } from './dependencies.ts';
 import { detectStoreOutages } from './http/dependency-outages.ts';
 import { createNetworkLimits, type NetworkLimits } from './http/networks/network-limits.ts';
@@ -50,6 +51,8 @@ declare module 'fastify' {
     /** Looks up the hosts of targets. */
     resolver: Resolver;
     networkLimits: NetworkLimits;
+    /** The requests of signed-in users for pages, in the memory of this replica. */
+    pageLimits: RateLimits;
     submissions: Submissions;
     queuePositions: QueuePositions;
     eventStreams: EventStreams;
@@ -77,6 +80,7 @@ export function addDecorators(app: FastifyInstance, deps: AppDeps, settings: Set
   app.decorate('stores', stores);
   app.decorate('anonymousStores', deps.anonymousStores === undefined ? stores : detectStoreOutages(deps.anonymousStores, outages));
   app.decorate('networkLimits', createNetworkLimits({ sizes: settings.networkLimits, onDenied: metrics.networkLimited }));
+  app.decorate('pageLimits', createLocalLimits());
   app.decorate('submissions', submissionsOf(app));
   app.decorate('queuePositions', createQueuePositions({ ...stores, cacheMs: 2 * settings.queueCacheMs }));
   app.decorate('eventStreams', eventStreamsOf(app, deps.bus));

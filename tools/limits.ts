@@ -57,6 +57,7 @@ ${limits([
   ['submissions of one organisation', per(LIMITS.submissions)],
   ['links to reports of one organisation', per(LIMITS.reports)],
   ['new keys of one organisation', per(LIMITS['key-creations'])],
+  ['pages of the dashboard of one user on a replica, with their pictures', per(LIMITS.pages)],
   ['live keys of one organisation', LIVE_KEYS_MAX],
   ['schedules of the dashboard of one organisation', DASHBOARD_SCHEDULES_MAX],
   ['live scans of the test keys of one organisation', LIVE_TEST_SCANS_MAX],

@@ -100,7 +100,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       list: () => webhooks.list(id),
       change: (webhookId: string, fields: Partial<WebhookFields>) => webhooks.change(id, webhookId, fields),
       setEnabled: (webhookId: string, enabled: boolean) => webhooks.setEnabled(id, webhookId, enabled),
-      rotate: (webhookId: string, rotation: string) => webhooks.rotate(id, webhookId, rotation),
+      rotate: (webhookId: string, rotation: string, keepPrevious: boolean) => webhooks.rotate(id, webhookId, rotation, keepPrevious),
       remove: (webhookId: string) => webhooks.remove(id, webhookId),
     },
     deliveries: {

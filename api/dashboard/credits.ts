@@ -6,7 +6,8 @@ import { type ScopedStores, storesOf } from '../accounts/scoped-stores.ts';
 import { type LedgerMove, readLedger } from '../accounts/billing.ts';
 import type { LedgerEntry, LedgerPage } from '../../stores/credits/ledger.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
-import { ValidationFailure } from '../http/errors.ts';
+import { createSemaphore, type SemaphoreLimits } from '../../platform/concurrency/semaphore.ts';
+import { replicaBusy, ValidationFailure } from '../http/errors.ts';
 import { decodeCursor, INVALID_CURSOR, pageOf, type Position } from '../http/pagination.ts';
 import type { Balance } from '../../stores/credits/credits.ts';
 import { badge, card, definitions, emptyState, figure, link, linkButton, pagination, table, time } from '../web/components.ts';
@@ -33,7 +34,13 @@ export const creditPages: FastifyPluginAsync = async (scope) => {
     return reply.page(creditsPage({ request, plan, balance, steps, lines, first: cursor === undefined, nextCursor }));
   });
 
+  const turns = createSemaphore(CSV_LIMITS);
   scope.get(`${CREDITS_PATH}/ledger.csv`, PERMISSION, async (request, reply) => {
+    const turn = turns.tryAcquire(callerOf(request).organisation.id);
+    if (turn === null) throw replicaBusy('key');
+    // At the end of the response, also of an error, and if the client disconnects.
+    reply.raw.once('close', turn.release);
+    if (reply.raw.destroyed) turn.release();
     reply
       .type('text/csv; charset=utf-8')
       .header('Content-Disposition', 'attachment; filename="ledger.csv"')
@@ -43,6 +50,8 @@ export const creditPages: FastifyPluginAsync = async (scope) => {
   });
 };
 
+/** Downloads of this replica at a time: each reads the ledger in parts for as long as its client takes. */
+export const CSV_LIMITS: SemaphoreLimits = { held: { total: 4, perKey: 1 } };
 /** Bounds the time and the work of one download. A longer ledger can be read over REST. */
 const CSV_ROWS_MAX = 50_000;
 const PART = 500;

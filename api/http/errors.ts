@@ -61,6 +61,12 @@ export const ERRORS = {
     message: 'Too many scans are in progress and nothing was charged; retry after the number of seconds in Retry-After.',
     retryAfterSeconds: 30,
   },
+  live_scans_exceeded: {
+    status: 429,
+    message:
+      "Too many of this organisation's scans are in progress and nothing was charged; wait for some of them to end, and retry after the number of seconds in Retry-After.",
+    retryAfterSeconds: 30,
+  },
   service_unavailable: {
     status: 503,
     message:
@@ -167,7 +173,7 @@ export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 export const VALIDATION_STATUS = 422;
 
 /** Whose share of the live scans is used up: `limit` in the body of `queue_full`. */
-export const QUEUE_LIMITS = ['organisation', 'installation', 'public'] as const;
+export const QUEUE_LIMITS = ['installation', 'public'] as const;
 export type QueueLimit = (typeof QUEUE_LIMITS)[number];
 
 /** Whose event streams are too many: `limit` in the body of `too_many_streams` and `streams_full`. */

@@ -184,7 +184,7 @@ function errorExamples(codes: readonly ErrorCode[]): Examples {
   const fields: Partial<Record<ErrorCode, Record<string, unknown>>> = {
     insufficient_credits: EXAMPLES.insufficientCredits,
     permission_denied: { permission: 'scans:write' },
-    queue_full: { limit: 'organisation' },
+    queue_full: { limit: 'installation' },
     too_many_streams: { limit: 'key' },
     streams_full: { limit: 'replica' },
     replica_busy: { limit: 'organisation' },

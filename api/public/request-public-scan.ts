@@ -19,7 +19,7 @@ import type { NetworkLimits } from '../http/networks/network-limits.ts';
 import { addressOf, networkOf } from '../http/networks/networks.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { type Estimate, UNKNOWN_SECONDS } from './estimate.ts';
-import { type PublicScanOptions, scanRules } from './settings.ts';
+import { isOnlyDomainFull, type PublicScanOptions, rulesOfFullDomain, scanRules } from './settings.ts';
 import type { VerifyTurnstile } from './turnstile.ts';
 
 export interface PublicScanRequest {
@@ -175,7 +175,9 @@ async function submitWithinLimits(
   const { rateLimits } = deps.stores;
   const rules = scanRules(request, deps.options);
   const { hit } = scan.counted;
-  const admitted = await rateLimits.admit(rules, { hit });
+  const first = await rateLimits.admit(rules, { hit });
+  const closed = !first.ok && isOnlyDomainFull(first.states);
+  const admitted = closed ? await rateLimits.admit(rulesOfFullDomain(rules), { hit }) : first;
   if (!admitted.ok) return admitted;
   const refund = () => bestEffort('a refused request counts against the limits', logger, () => rateLimits.refund(rules, hit));
   try {

@@ -7,8 +7,9 @@ import { httpUrl, PublicQueueSettings, text } from '../../platform/settings.ts';
 import type { Credential, LiveSettings } from '../../platform/setting-files.ts';
 import { domainOf, mailboxOf } from '../../core/email-address.ts';
 import { VISITOR_POLICIES } from '../../stores/scans/public-scans.ts';
-import type { RateLimitRule } from '../../stores/rate-limits.ts';
-import { networkOf } from '../http/networks/networks.ts';
+import type { RateLimitRule, RateLimitState } from '../../stores/rate-limits.ts';
+import { NETWORK_SHARES } from '../http/networks/network-limits.ts';
+import { networksOf } from '../http/networks/networks.ts';
 
 const limit = (fallback: number, what: string) => Type.Integer({ minimum: 1, default: fallback, description: `${what}, from 1` });
 
@@ -98,23 +99,42 @@ export function publicScanOptionsOf(config: Environment, live: Pick<LiveSettings
 const HOUR_SECONDS = 3_600;
 
 /**
- * Accepted scans of one client address, for one mailbox, which is stored as a hash, for all mailboxes of a domain, and of the
- * installation: each sends a mail.
+ * Accepted scans of one client, for one mailbox, which is stored as a hash, for all mailboxes of a domain, and of the installation:
+ * each sends a mail. A subscriber has a whole /56 or /48 of IPv6, which therefore has a share of its own (`NETWORK_SHARES`).
  */
 export function scanRules({ address, email }: { address: string; email: string }, options: PublicScanOptions): RateLimitRule[] {
-  const network = networkOf(address);
+  const networks = networksOf(address);
+  const clients = networks.length === 3 ? networks : networks.slice(0, 1);
   const recipient = createHash('sha256').update(mailboxOf(email)).digest('hex');
-  const hourly = (policy: string, subject: string, limit: number): RateLimitRule => ({
-    policy,
-    subject,
-    limit,
-    windowSeconds: HOUR_SECONDS,
-  });
+  const domain = domainOf(email);
+  const hourly = (policy: string, subject: string, limit: number) => ({ policy, subject, limit, windowSeconds: HOUR_SECONDS });
+  const ofClients = (policy: string, limit: number, windowSeconds: number): RateLimitRule[] =>
+    clients.map((subject, width) => ({
+      policy: width === 0 ? policy : `${policy}${subject.slice(-3).replace('/', '-')}`,
+      subject,
+      limit: limit * NETWORK_SHARES.ipv6[width]!,
+      windowSeconds,
+    }));
   return [
-    hourly(VISITOR_POLICIES.hour, network, options.perAddressAndHour),
-    { policy: VISITOR_POLICIES.day, subject: network, limit: options.perAddressAndDay, windowSeconds: 24 * HOUR_SECONDS },
+    ...ofClients(VISITOR_POLICIES.hour, options.perAddressAndHour, HOUR_SECONDS),
+    ...ofClients(VISITOR_POLICIES.day, options.perAddressAndDay, 24 * HOUR_SECONDS),
     hourly('public-email', recipient, options.perEmailAndHour),
-    hourly('public-domain', domainOf(email), options.perDomainAndHour),
+    hourly(NETWORK_AND_DOMAIN, `${networks.at(-1)} ${domain}`, options.perDomainAndHour),
+    hourly(DOMAIN, domain, options.perDomainAndHour),
     hourly('public-all', 'installation', options.perHour),
   ];
 }
+
+const DOMAIN = 'public-domain';
+const NETWORK_AND_DOMAIN = 'public-network-domain';
+
+/**
+ * The rules once a mail domain has its mails of the hour: it is closed for the networks that used it, and each other one has one scan. Else
+ * one client could close the domain of a large provider for everyone.
+ */
+export const rulesOfFullDomain = (rules: readonly RateLimitRule[]): RateLimitRule[] =>
+  rules.filter(({ policy }) => policy !== DOMAIN).map((rule) => (rule.policy === NETWORK_AND_DOMAIN ? { ...rule, limit: 1 } : rule));
+
+/** Whether only the mails of the domain are used up. */
+export const isOnlyDomainFull = (states: readonly RateLimitState[]): boolean =>
+  states.every(({ policy, remaining }) => (remaining === 0) === (policy === DOMAIN));

@@ -135,6 +135,7 @@ const SUBMIT_SCAN = {
       'idempotency_conflict',
       'queue_paused',
       'queue_full',
+      'live_scans_exceeded',
       'submission_unconfirmed',
     ]),
   },

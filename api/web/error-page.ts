@@ -25,6 +25,7 @@ const BY_STATUS: Readonly<Record<number, PageError>> = {
 const BY_CODE: Partial<Record<ErrorCode, PageError>> = {
   account_blocked: 'blocked',
   cross_site_request: 'crossSite',
+  live_scans_exceeded: 'busy',
   queue_full: 'busy',
   queue_paused: 'busy',
   replica_busy: 'busy',

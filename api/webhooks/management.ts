@@ -80,9 +80,17 @@ async function wasAdded(request: FastifyRequest, id: string | undefined): Promis
   return webhook !== null;
 }
 
-/** @param rotation an ID. Default: a random one @returns null if the secret was replaced under the ID before */
-export async function rotateSecret(request: FastifyRequest, id: string, rotation: string = randomUUID()): Promise<IssuedWebhook | null> {
-  const { webhook, secret } = accepted(await storesOf(request).webhooks.rotate(id.toLowerCase(), rotation));
+/**
+ * @param keepPrevious false: the secrets before it sign no more @param rotation an ID. Default: a random one
+ * @returns null if the secret was replaced under the ID before
+ */
+export async function rotateSecret(
+  request: FastifyRequest,
+  id: string,
+  keepPrevious: boolean,
+  rotation: string = randomUUID(),
+): Promise<IssuedWebhook | null> {
+  const { webhook, secret } = accepted(await storesOf(request).webhooks.rotate(id.toLowerCase(), rotation, keepPrevious));
   await record(request, 'webhook.rotate', webhook, rotation);
   return secret === null ? null : { webhook, secret };
 }

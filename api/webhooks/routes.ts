@@ -1,7 +1,7 @@
 /** The REST routes of webhooks. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { oneOf } from '../../core/schemas.ts';
+import { nullable, oneOf } from '../../core/schemas.ts';
 import { DELIVERY_STATES, WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
 import { storesOf } from '../accounts/scoped-stores.ts';
 import { EXAMPLES } from '../http/examples.ts';
@@ -98,12 +98,27 @@ const DELETE = {
   },
 };
 
+const SecretRotation = nullable(
+  Type.Object(
+    {
+      keep_previous: Type.Optional(
+        Type.Boolean({
+          default: true,
+          description: 'False: those before it sign no more, because one has leaked. The receiver needs the new one first.',
+        }),
+      ),
+    },
+    { title: 'SecretRotation', additionalProperties: false, examples: [{ keep_previous: false }] },
+  ),
+);
+
 const ROTATE = {
   ...operation('rotateWebhookSecret', 'Replace the secret of a webhook', 'For 24 hours, requests are signed with both secrets.'),
   params: Type.Object(ID),
+  body: SecretRotation,
   response: {
     200: answer('The webhook with its new secret.', reference(IssuedWebhookBody), LIMITED, { issued: EXAMPLES.issuedWebhook }),
-    ...refusals([...CHANGES, 'webhook_not_found', 'webhook_managed_by_manifest']),
+    ...refusals([...CHANGES, ...WITH_BODY, 'webhook_not_found', 'webhook_managed_by_manifest']),
   },
 };
 
@@ -171,7 +186,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox = async (scope) => {
 
   scope.post('/v1/webhooks/:webhook_id/rotate-secret', { config: SECRET, schema: ROTATE }, async (request) => {
     const { webhook_id: id } = request.params;
-    const rotated = await rotateSecret(request, id, request.idempotent?.resourceId);
+    const rotated = await rotateSecret(request, id, request.body?.keep_previous ?? true, request.idempotent?.resourceId);
     if (rotated === null) throw alreadyCreated(id.toLowerCase());
     return issued(rotated);
   });

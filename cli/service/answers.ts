@@ -27,6 +27,7 @@ export function retryAfterOf(header: string | null): number | null {
 /** The reason for a wait, as a sentence without its full stop. */
 export function reasonOf(answer: Answer): string {
   const known = readRefusal(answer.body);
+  if (known?.code === 'live_scans_exceeded') return 'Too many scans of the organisation are running, nothing was charged';
   if (answer.status === 429) return 'The rate limit is reached';
   switch (known?.code) {
     case 'queue_paused':

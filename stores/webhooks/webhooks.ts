@@ -102,16 +102,21 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
       ),
 
     /**
-     * Makes a new secret. Those before it sign for `SECRET_OVERLAP_MS`, too.
-     * @param rotation an ID @returns `secret` null if the secret was replaced under the ID before
+     * Makes a new secret. Those before it sign for `SECRET_OVERLAP_MS`, too, unless they leaked.
+     * @param rotation an ID @param keepPrevious false: those before it sign no more @returns `secret` null if the secret was replaced under the ID before
      */
-    async rotate(organisation: string, id: string, rotation: string): Promise<ChangedWebhook<{ webhook: Webhook; secret: string | null }>> {
+    async rotate(
+      organisation: string,
+      id: string,
+      rotation: string,
+      keepPrevious = true,
+    ): Promise<ChangedWebhook<{ webhook: Webhook; secret: string | null }>> {
       for (;;) {
         const found = await document(organisation, id);
         if (found === null) return { ok: false, reason: 'not_found' };
         if (found.secrets.some((one) => one.rotation === rotation)) return { ok: true, webhook: toWebhook(found), secret: null };
         const secret = newSecret();
-        const secrets = replacedSecret(found.secrets, { secret, rotation }, now());
+        const secrets = replacedSecret(keepPrevious ? found.secrets : [], { secret, rotation }, now());
         const changed = await webhooks.findOneAndUpdate(
           { _id: id, organisation, managedBy: 'api', 'secrets.0.secret': found.secrets[0]!.secret },
           { $set: { secrets } },

@@ -4,8 +4,9 @@ import { csvField, ledgerCsv } from '../../api/dashboard/credits.ts';
 import { encodeCursor } from '../../api/http/pagination.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
-import { useContext } from './context.ts';
-import { signedIn } from './people.ts';
+import { eventually, useContext } from './context.ts';
+import { createClient } from './client.ts';
+import { addPerson, PASSWORD, signedIn } from './people.ts';
 
 const CSV = '/dashboard/credits/ledger.csv';
 const HOSTILE = '<img src=x onerror=alert(1)>';
@@ -84,6 +85,36 @@ describe('the page of credits', () => {
       ['Granted', 'contract-2026', '+1,000', '1,000'],
     ]);
     expect(text).to.include(`/dashboard/scans/${running}"`);
+  });
+
+  it('sends one CSV of an organisation at a time', async () => {
+    const person = await signedIn(context);
+    let proceed = (): void => undefined;
+    const waiting = new Promise<void>((resolve) => (proceed = resolve));
+    context.faults.set('credits.ledger', (real, ...parameters) => waiting.then(() => real(...parameters)));
+    const first = person.client.get(CSV);
+    await eventually('the first download', () => context.calls.includes('credits.ledger'));
+    expect((await person.client.get(CSV)).status).to.equal(503);
+    proceed();
+    expect((await first).status).to.equal(200);
+    context.faults.clear();
+    expect((await person.client.get(CSV)).status).to.equal(200);
+  });
+
+  it('denies pages to a user who asks for too many in a minute, and to no one else', async () => {
+    const replica = await context.replica({ limits: { pages: { limit: 10, windowSeconds: 60 } } });
+    const [person, other] = await Promise.all(
+      [1, 2].map(async () => {
+        const { email } = await addPerson(context, (await context.organisation()).id);
+        const client = createClient(replica.url);
+        await client.signIn(email, PASSWORD);
+        return client;
+      }),
+    );
+    const statuses = [];
+    for (let n = 0; n < 11; n += 1) statuses.push((await person!.get('/dashboard/credits')).status);
+    expect([statuses[0], statuses.at(-1)]).to.deep.equal([200, 429]);
+    expect((await other!.get('/dashboard/credits')).status).to.equal(200);
   });
 
   it('lists movements in parts, and all of them as CSV', async () => {

@@ -83,6 +83,7 @@ describe('OpenAPI document', () => {
       'NewKey',
       'NewWebhook',
       'WebhookChange',
+      'SecretRotation',
       'NewKnownIssue',
       'KnownIssueChange',
     ];

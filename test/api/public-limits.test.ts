@@ -10,7 +10,7 @@ describe('limits of public scans', () => {
   /** Makes the accepted requests older. */
   async function age(policy: string, milliseconds: number): Promise<void> {
     const logs = context.db.collection<{ _id: string; hits: { at: Date }[] }>('limits');
-    for (const log of await logs.find({ _id: new RegExp(`^${policy}/`) }).toArray()) {
+    for (const log of await logs.find({ _id: new RegExp(`^${policy}[-/]`) }).toArray()) {
       const hits = log.hits.map((hit) => ({ ...hit, at: new Date(hit.at.getTime() - milliseconds) }));
       await logs.updateOne({ _id: log._id }, { $set: { hits } });
     }
@@ -23,9 +23,11 @@ describe('limits of public scans', () => {
       const { status, headers, body } = await visitor.ask();
       expect([status, body.detail]).to.deep.equal([429, 'rate_limit_exceeded']);
       expect(headers.get('ratelimit-policy')).to.equal(
-        '"public-hour";q=2;w=3600, "public-day";q=4;w=86400, "public-email";q=3;w=3600, "public-domain";q=100000;w=3600, "public-all";q=100000;w=3600',
+        '"public-hour";q=2;w=3600, "public-hour-56";q=4;w=3600, "public-hour-48";q=8;w=3600, ' +
+          '"public-day";q=4;w=86400, "public-day-56";q=8;w=86400, "public-day-48";q=16;w=86400, "public-email";q=3;w=3600, ' +
+          '"public-network-domain";q=100000;w=3600, "public-domain";q=100000;w=3600, "public-all";q=100000;w=3600',
       );
-      expect(headers.get('ratelimit')).to.match(/"public-hour";r=0;t=\d+, "public-day";r=\d+;t=\d+, "public-email";r=3;t=3600/);
+      expect(headers.get('ratelimit')).to.match(/"public-hour";r=0;t=\d+, .*"public-day";r=\d+;t=\d+, .*"public-email";r=3;t=3600/);
       const wait = Number(headers.get('retry-after'));
       if (hour === 0) expect(wait).to.be.within(1, 3600);
       else expect(wait, 'the day is over later than the hour').to.be.above(3600);
@@ -44,7 +46,7 @@ describe('limits of public scans', () => {
     for (const spelling of [email.replace('example', 'EXAMPLE'), email.replace('@', '+b+c@')])
       expect((await other.ask({ email: spelling })).status, spelling).to.equal(429);
     const denied = await other.ask({ email });
-    expect(denied.headers.get('ratelimit')).to.match(/"public-hour";r=2;t=3600, "public-day";r=4;t=86400, "public-email";r=0;t=\d+/);
+    expect(denied.headers.get('ratelimit')).to.match(/"public-hour";r=2;t=3600, .*"public-day";r=4;t=86400, .*"public-email";r=0;t=\d+/);
     tokenOf(await other.ask());
     const logs = await context.db.collection<{ _id: string }>('limits').find().toArray();
     expect(JSON.stringify(logs), 'addresses are stored as hashes').to.not.include('@');
@@ -57,11 +59,23 @@ describe('limits of public scans', () => {
     tokenOf(await client(context).ask());
   });
 
+  for (const [bits, most] of [
+    [56, 4],
+    [48, 8],
+  ] as const)
+    it(`accept ${most} scans an hour from a /${bits}, which one subscriber has`, async () => {
+      const site = client(context).address.split(':').slice(0, 3).join(':');
+      const from = (n: number) => client(context, `${site}:${bits === 56 ? n : 256 * n + 256}::1`).ask();
+      for (let n = 0; n < most; n += 1) tokenOf(await from(n));
+      const { status, headers } = await from(most);
+      expect([status, /"([\w-]+)";r=0/.exec(headers.get('ratelimit')!)?.[1]]).to.deep.equal([429, `public-hour-${bits}`]);
+    });
+
   it('are not consumed by requests that are refused for another reason', async () => {
     const visitor = client(context);
     for (const url of ['http://10.0.0.1/', 'https://nowhere.example.com/', 'ftp://example.com/'])
       expect((await visitor.ask({ url })).status).to.equal(422);
-    expect((await visitor.ask()).headers.get('ratelimit')).to.match(/"public-hour";r=1;t=3600, "public-day";r=3;/);
+    expect((await visitor.ask()).headers.get('ratelimit')).to.match(/"public-hour";r=1;t=3600, .*"public-day";r=3;/);
   });
 
   it('ignore X-Forwarded-For of clients that are no trusted proxy', async () => {

@@ -65,9 +65,9 @@ describe('public scans', () => {
     const token = tokenOf(await visitor.ask());
     const { counted } = (await context.stores.publicScans.findByToken(token))!;
     expect(counted!.logs.map(({ policy }) => policy)).to.deep.equal([
-      'public-hour',
-      'public-day',
+      ...['public-hour', 'public-hour-56', 'public-hour-48', 'public-day', 'public-day-56', 'public-day-48'],
       'public-email',
+      'public-network-domain',
       'public-domain',
       'public-all',
     ]);

@@ -110,16 +110,19 @@ describe('a stranger', () => {
     expect(statuses).to.deep.equal([...Array.from({ length: 10 }, () => 303), 429, 429]);
   });
 
-  it('cannot use up the mails of a domain or of the installation beyond their limits', async () => {
-    const small = await context.replica({ publicScans: { ...PUBLIC_SCANS, maxLive: 1000, perDomainAndHour: 3, perHour: 5 } });
-    const to = async (domain: string) => {
-      const { status, headers } = await client(small).ask({ email: newEmail().replace(/@.*/, `@${domain}`) });
+  it('uses up the mails of a domain for its own network only, and those of the installation for all', async () => {
+    const small = await context.replica({ publicScans: { ...PUBLIC_SCANS, maxLive: 1000, perDomainAndHour: 3, perHour: 6 } });
+    const [greedy, other] = [client(small), client(small)];
+    const to = async (domain: string, visitor = client(small)) => {
+      const { status, headers } = await visitor.ask({ email: newEmail().replace(/@.*/, `@${domain}`) });
       return [status, /"([\w-]+)";r=0/.exec(headers.get('ratelimit') ?? '')?.[1]];
     };
     await context.db.collection('limits').deleteMany({});
-    for (let n = 0; n < 3; n += 1) expect((await to(n === 1 ? 'ONE.example' : 'one.example'))[0]).to.equal(200);
-    expect(await to('one.example')).to.deep.equal([429, 'public-domain']);
-    expect((await to('two.example'))[0]).to.equal(200);
+    for (let n = 0; n < 3; n += 1) expect((await to(n === 1 ? 'ONE.example' : 'one.example', greedy))[0]).to.equal(200);
+    expect(await to('one.example', greedy)).to.deep.equal([429, 'public-network-domain']);
+    expect((await to('one.example', other))[0], 'from another network').to.equal(200);
+    expect(await to('one.example', other), 'once').to.deep.equal([429, 'public-network-domain']);
+    expect((await to('two.example', greedy))[0]).to.equal(200);
     expect((await to('three.example'))[0]).to.equal(200);
     expect(await to('four.example')).to.deep.equal([429, 'public-all']);
     await context.db.collection('limits').deleteMany({});

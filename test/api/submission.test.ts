@@ -180,19 +180,15 @@ describe('POST /v1/ci/scans', () => {
     expect(await context.stores.credits.balance(id)).to.include({ balance: 0, held: 5 });
   });
 
-  it('answers 503 above the share of one organisation in the live scans, and still accepts others', async () => {
+  it('answers 429 above the share of one organisation in the live scans, and still accepts others', async () => {
     const [busy, other] = [await context.organisation({ credits: 50 }), await context.organisation({ credits: 50 })];
     const fair = await context.replica({ maxLiveScansPerOrganisation: 2 });
     const submit = (key: string) =>
       fair.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers: { 'Idempotency-Key': randomUUID() } });
     const answers = await Promise.all([1, 2, 3, 4].map(() => submit(busy.key)));
-    expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 202, 503, 503]);
-    const refused = answers.find(({ status }) => status === 503)!;
-    expect([refused.body.detail, refused.body.limit, refused.headers.get('retry-after')]).to.deep.equal([
-      'queue_full',
-      'organisation',
-      '30',
-    ]);
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 202, 429, 429]);
+    const refused = answers.find(({ status }) => status === 429)!;
+    expect([refused.body.detail, refused.headers.get('retry-after')]).to.deep.equal(['live_scans_exceeded', '30']);
     expect(refused.body.message).to.include("this organisation's scans");
     expect((await submit(other.key)).status).to.equal(202);
   });

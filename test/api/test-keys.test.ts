@@ -75,7 +75,7 @@ describe('a test key', () => {
     const { id, key, test } = await organisation({ credits: 20 });
     const [first] = [await submitted(test), await submitted(test)];
     const full = await submit(test);
-    expect([full.status, full.body.detail, full.body.limit]).to.deep.equal([503, 'queue_full', 'organisation']);
+    expect([full.status, full.body.detail]).to.deep.equal([429, 'live_scans_exceeded']);
     await submitted(key, SUBMISSION);
     const account = creditAccountOf({ organisation: id, test: true });
     expect(await context.stores.credits.settle(account, first!, 0)).to.deep.equal({ ok: true, spent: 0, released: 5 });

@@ -121,6 +121,8 @@ describe('webhooks over REST', () => {
     expect(isWebhookSecret(body.secret)).to.equal(true);
     expect((await context.stores.webhooks.sendable(id))!.secrets).to.deep.equal([body.secret, secret]);
     expect(await actions()).to.include('webhook.rotate');
+    const last = await send('POST', `/v1/webhooks/${id}/rotate-secret`, { keep_previous: false });
+    expect((await context.stores.webhooks.sendable(id))!.secrets, 'after a leak').to.deep.equal([last.body.secret]);
   });
 
   it('lists deliveries in pages, and replays one with the same message', async () => {

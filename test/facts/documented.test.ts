@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Environment as ApiEnvironment } from '../../api/config.ts';
 import { ERRORS, VALIDATION_TYPES } from '../../api/http/errors.ts';
+import { CSV_LIMITS } from '../../api/dashboard/credits.ts';
 import { READ_LIMITS } from '../../api/scans/scan-views.ts';
 import { KEY_SCOPES, PERMISSIONS, permissionsOf, ROLES, type KeyScope } from '../../core/accounts.ts';
 import { Environment as OperatorEnvironment } from '../../operator/config.ts';
@@ -53,9 +54,10 @@ describe('docs/', () => {
     );
   });
 
-  for (const [work, { held, pending }] of [
+  for (const [work, { held, pending = held }] of [
     ['conversions', CONVERSION_LIMITS],
     ['comparisons', COMPARISON_LIMITS],
+    ['downloads', CSV_LIMITS],
     ['reads', READ_LIMITS],
   ] as const)
     it(`has the limits of ${work}`, () => {

@@ -172,7 +172,7 @@ describe('mails of the outbox', () => {
       expect(await sender.value('curbcut_mail_attempts_total', { kind: 'scan_result', outcome: 'sent' })).to.equal(1);
     });
 
-    const VISITOR = ['public-hour', 'public-day'];
+    const VISITOR = ['public-hour', 'public-hour-56', 'public-day'];
     const ALL = [...VISITOR, 'public-email', 'public-domain', 'public-all'];
     for (const [what, change, returned] of [
       ['failed through a fault of ours', { phase: 'failed', reason: 'Unschedulable' }, VISITOR],

@@ -32,6 +32,9 @@ const requireSession: FastifyPluginAsync<RequireSessionOptions> = async (scope, 
     }
     const { membership } = signedIn;
     view(request, reply, signedIn);
+    const pages = { policy: 'pages', subject: signedIn.user.email, ...scope.settings.limits.pages };
+    const counted = await scope.pageLimits.admit([pages]);
+    if (!counted.ok) throw new ApiError('rate_limit_exceeded', counted);
     if (!organisation) return;
     if (membership === null) {
       if (!isNavigation(request)) throw new ApiError('session_required');

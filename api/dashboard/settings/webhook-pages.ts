@@ -19,6 +19,7 @@ import {
   pagination,
   table,
   time,
+  hiddenField,
 } from '../../web/components.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import type { ActorNames } from '../names.ts';
@@ -155,6 +156,17 @@ function buttons(request: FastifyRequest, { managedBy, disabled, name }: Webhook
         confirm: 'Replace it',
         cancel: 'Keep it',
         kind: 'primary',
+      }),
+    own &&
+      confirmedForm({
+        id: 'rotate-leaked',
+        action: `${path}/rotate`,
+        fields: html`${fields} ${hiddenField('leaked', 'yes')}`,
+        trigger: { text: 'Replace a leaked secret' },
+        title: 'End the secret now?',
+        text: 'It signs no more at once. The receiver refuses requests until it has the new secret.',
+        confirm: 'End it now',
+        cancel: 'Keep it',
       }),
     own &&
       confirmedForm({

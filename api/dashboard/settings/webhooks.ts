@@ -36,6 +36,8 @@ const DONE = {
 };
 const BOTH_SIGN = 'For 24 hours, requests also have a signature of the secret before.';
 
+const ONE_SIGNS = 'Until it has this one, it refuses requests: those before it sign no more.';
+
 type One = { Params: { webhook_id: string } };
 type OneDelivery = { Params: { webhook_id: string; delivery_id: string } };
 
@@ -81,8 +83,9 @@ export const webhookPages: FastifyPluginAsync = async (scope) => {
   });
 
   scope.post<One>(`${ONE}/rotate`, PERMISSION, async (request, reply) => {
-    const { webhook, secret } = (await rotateSecret(request, request.params.webhook_id))!;
-    return reply.page(secretPage(request, webhook, secret, BOTH_SIGN));
+    const leaked = formOf(request.body).text('leaked') !== '';
+    const { webhook, secret } = (await rotateSecret(request, request.params.webhook_id, !leaked))!;
+    return reply.page(secretPage(request, webhook, secret, leaked ? ONE_SIGNS : BOTH_SIGN));
   });
 
   scope.post<One>(`${ONE}/delete`, PERMISSION, async (request, reply) => {
@@ -162,7 +165,7 @@ function createWebhookPage({ request, typed, formId, errors }: CreateWebhookPage
   return titledPage({ ...FRAME, request, title: 'Create a webhook', errors, body });
 }
 
-/** @param before until when requests have a signature of the secret before, too; null for a new webhook */
+/** @param before what holds for the secret before; null for a new webhook */
 function secretPage(request: FastifyRequest, webhook: Webhook, secret: string, before: string | null): Html {
   const body = html`${notice({
     kind: 'warn',

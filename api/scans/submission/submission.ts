@@ -121,8 +121,6 @@ const TARGET_TYPES: Readonly<Record<RefusalOfTarget, ValidationType>> = {
 };
 
 const QUEUE_FULL: Readonly<Record<QueueLimit, string>> = {
-  organisation:
-    "Too many of this organisation's scans are in progress and nothing was charged; wait for some of them to end, and retry after the number of seconds in Retry-After.",
   public: 'Too many public scans are in progress; retry after the number of seconds in Retry-After.',
   installation:
     'Too many scans of all organisations are in progress and nothing was charged; retry after the number of seconds in Retry-After.',
@@ -180,7 +178,7 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
     case 'queue_full':
       return queueFull('installation');
     case 'organisation_full':
-      return queueFull('organisation');
+      return new ApiError('live_scans_exceeded');
   }
 }
 
