@@ -18,7 +18,7 @@ import type { Cache } from './runtime/cache.ts';
 import type { Recorder } from './runtime/events.ts';
 import type { Manager } from './runtime/manager.ts';
 import type { ResourceClient } from './runtime/resource-client.ts';
-import { watchJobs, watchPods, watchScans, type Job, type Pod } from './scan/kube-types.ts';
+import { shareOfScans, watchJobs, watchPods, watchScans, type Job, type Pod } from './scan/kube-types.ts';
 import { createChildren, watchStartFailures, type Children, type StartFailure } from './scan/launch/children.ts';
 import { newReconcileState, type ReconcileStates } from './scan/policy/facts.ts';
 import { createPodMessageLog, type PodMessageLog } from './scan/results/pod-message-log.ts';
@@ -58,6 +58,8 @@ export interface OperatorContext extends Required<OperatorOptions> {
   children: Children;
   queueClient: QueueClient;
   gate: AdmissionGate;
+  /** Whose work a scan is, by its key. */
+  shareOf: (key: string) => string;
   scanStates: ReconcileStates;
   podMessages: PodMessageLog;
   /** Held while a large export is verified or compared. */
@@ -68,6 +70,7 @@ export function createContext(options: OperatorOptions, manager: Manager, record
   const { settings, reports, logger, clock = systemClock } = options;
   const { ingest, watchNamespaces } = settings;
   const largeExports = createSemaphore(ONE_AT_A_TIME);
+  const scanClient = watchScans(manager, settings);
   return {
     ...options,
     clock,
@@ -76,7 +79,8 @@ export function createContext(options: OperatorOptions, manager: Manager, record
     verifier: options.verifier ?? createVerifier({ memoryMib: ingest.memoryMib }),
     manager,
     recorder,
-    scanClient: watchScans(manager, settings),
+    scanClient,
+    shareOf: shareOfScans(scanClient, settings.namespace),
     jobs: watchJobs(manager, watchNamespaces),
     pods: watchPods(manager, watchNamespaces),
     startFailures: watchStartFailures(manager, watchNamespaces),

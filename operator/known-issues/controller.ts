@@ -54,6 +54,7 @@ export function addKnownIssuesController(context: OperatorContext): void {
     name: 'known-issues',
     workers: WORKERS,
     maxBackOffMs: MAX_BACK_OFF_MS,
+    shareOf: (key) => fromKey(key).namespace,
     sources: [watch(client, ({ object }) => [keyOf(object)]), watch(scanClient, (event) => keysOfSite(client, event))],
     reconcile: repeated(async (key, signal) => {
       const manifest = { operatorClass, ...fromKey(key) };

@@ -42,6 +42,8 @@ export interface ControllerDefinition extends Pick<ControllerOptions, 'name' | '
   sources: readonly Source[];
   /** The longest back-off of a failing key, in milliseconds. Default: that of the workqueue. */
   maxBackOffMs?: number;
+  /** Returns whose key it is. The keys of one owner get a part of the workers at most. Default: no limit. */
+  shareOf?(key: string): string;
   /** It reads objects of all namespaces, so it also waits until each one is synced or known to be unreadable. Default false. */
   acrossNamespaces?: boolean;
   /** Keys to reconcile also while the namespace is not readable, because they need no more than their own object. */
@@ -75,6 +77,9 @@ export interface ManagerDeps {
   metrics?: RuntimeMetrics;
 }
 
+/** The part of a controller's workers that one share holds at most. */
+const SHARE_OF_WORKERS = 1 / 4;
+
 /** The time after which a namespace whose first list has not arrived counts as unreadable, in milliseconds. */
 const SYNC_WITHIN_MS = 15_000;
 
@@ -102,7 +107,9 @@ export function createManager(deps: ManagerDeps): Manager {
       return createResourceClient<T>({ connection: deps.connection, resource: kind.resource, cache });
     },
     add(definition) {
-      const queue = createWorkqueue({ clock, metrics, name: definition.queueName ?? definition.name, maxDelayMs: definition.maxBackOffMs });
+      const { name, queueName = name, maxBackOffMs: maxDelayMs, shareOf, workers } = definition;
+      const perShare = shareOf && Math.ceil(workers * SHARE_OF_WORKERS);
+      const queue = createWorkqueue({ clock, metrics, name: queueName, maxDelayMs, shareOf, perShare });
       controllers.push({ definition, queue });
       return queue.add;
     },

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createFakeClock } from '../../test/support/fake-clock.ts';
+import { createFakeClock, settle } from '../../test/support/fake-clock.ts';
 import { unobservedMetrics } from '../../test/support/unobserved-metrics.ts';
-import { createWorkqueue } from './workqueue.ts';
+import { createWorkqueue, type QueueOptions } from './workqueue.ts';
 
 describe('workqueue', () => {
-  function setUp(options: { baseDelayMs?: number; maxDelayMs?: number; random?: () => number } = {}) {
+  function setUp(options: Omit<QueueOptions, 'clock' | 'metrics'> = {}) {
     const clock = createFakeClock();
     let depth = 0;
     const metrics = { ...unobservedMetrics, queueDepth: (_: string, keys: number) => (depth = keys) };
@@ -73,6 +73,44 @@ describe('workqueue', () => {
     expect(depth()).to.equal(0);
     await clock.advance(1);
     expect(depth()).to.equal(1);
+  });
+
+  /** A queue whose keys are `share/…`, and keys as workers would take them. */
+  function shared(keys: readonly string[], perShare: number) {
+    const { clock, queue } = setUp({ perShare, shareOf: (key) => key.split('/')[0]! });
+    for (const key of keys) queue.add(key);
+    const taken: string[] = [];
+    const take = (count: number) => {
+      for (let i = 0; i < count; i += 1) void queue.get().then((key) => key !== null && taken.push(key));
+      return settle();
+    };
+    return { clock, queue, taken, take };
+  }
+
+  it('lets shares take turns, and gives one of them no more workers than its part, however many of its keys wait', async () => {
+    const slow = Array.from({ length: 40 }, (_, number) => `slow/${number}`);
+    const { queue, taken, take } = shared([...slow, 'a/0', 'a/1', 'b/0'], 3);
+    await take(32);
+    expect(taken).to.deep.equal(['slow/0', 'a/0', 'b/0', 'slow/1', 'a/1', 'slow/2']);
+    queue.add('c/0');
+    await settle();
+    expect(taken.at(-1), 'for whom a worker waits').to.equal('c/0');
+    queue.done('slow/1');
+    await settle();
+    expect(taken.at(-1)).to.equal('slow/3');
+  });
+
+  it('gives a share a quarter of its part while it takes seconds for each key', async () => {
+    const keys = Array.from({ length: 40 }, (_, number) => `slow/${number}`);
+    const { clock, queue, taken, take } = shared(keys, 8);
+    await take(8);
+    await clock.advance(3_000);
+    for (const key of taken.splice(0)) queue.done(key);
+    await take(8);
+    expect(taken).to.deep.equal(['slow/8', 'slow/9']);
+    for (const key of taken.splice(0)) queue.done(key);
+    await settle();
+    expect(taken, 'the workers that waited').to.have.length(6);
   });
 
   it('throws on done for a key that no worker holds', () => {

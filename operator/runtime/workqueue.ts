@@ -6,6 +6,8 @@
  * queued keys are still returned. Differences:
  * - the maximum back-off is a minute (client-go: 1,000 s, which delays keys long after an outage has ended) and has jitter
  * - there is no overall rate limit, because the connection pool limits the requests
+ * - shares of keys take turns, and each holds a part of the workers at most: a write may take as long as an admission webhook
+ *   of the share's namespace wants
  * - shutdown drops scheduled keys
  */
 import type { Clock } from '../../platform/clock.ts';
@@ -21,37 +23,73 @@ export interface QueueOptions {
   maxDelayMs?: number;
   /** Returns 0 to 1. Adds jitter to the upper half of each back-off, so that keys that failed together do not retry together. */
   random?: () => number;
+  /** Returns what a key belongs to, such as its namespace. Asked when the key is queued. Default: all keys have one share. */
+  shareOf?: (key: string) => string;
+  /** The largest number of keys of one share that workers hold. Default: no limit. */
+  perShare?: number;
 }
+
+/** A key that workers held for longer, in milliseconds, makes its share slow until another one took less. */
+const SLOW_MS = 2_000;
+/** The part of `perShare` that a slow share gets, so that many slow ones do not hold every worker. */
+const SLOW_PART = 1 / 4;
 
 export type WorkQueue = ReturnType<typeof createWorkqueue>;
 
 export function createWorkqueue(options: QueueOptions) {
   const { clock, metrics, name = 'queue', baseDelayMs = 100, maxDelayMs = 60_000, random = Math.random } = options;
-  /** Keys that wait for a worker, in order, with the time at which they were queued. */
-  const ready = new Map<string, number>();
+  const { shareOf = () => '', perShare = Infinity } = options;
+  const ready = createLines();
   const dirty = new Set<string>();
-  const processing = new Set<string>();
+  /** The share of each key that a worker holds, and since when. */
+  const processing = new Map<string, { share: string; since: number }>();
+  const held = new Map<string, number>();
+  const slow = new Set<string>();
   const scheduled = new Map<string, { due: number; cancel: () => void }>();
   const failed = new Map<string, number>();
   const waiting: ((key: string | null) => void)[] = [];
   const drained: (() => void)[] = [];
   let closed = false;
 
-  function push(key: string) {
-    ready.set(key, clock.monotonic());
-    const worker = waiting.shift();
-    if (worker) worker(take());
-    else metrics?.queueDepth(name, ready.size);
+  function hasRoom(share: string): boolean {
+    const limit = slow.has(share) ? Math.max(1, Math.floor(perShare * SLOW_PART)) : perShare;
+    // After shutdown no key is reconciled any more.
+    return closed || (held.get(share) ?? 0) < limit;
   }
 
-  function take(): string {
-    const [key, since] = ready.entries().next().value as [string, number];
-    ready.delete(key);
+  function push(key: string) {
+    ready.join(shareOf(key), key, clock.monotonic());
+    wake();
+    metrics?.queueDepth(name, ready.size);
+  }
+
+  /** Gives keys to the workers that wait. */
+  function wake() {
+    while (waiting.length > 0) {
+      const key = take();
+      if (key === null) return;
+      waiting.shift()!(key);
+    }
+  }
+
+  /** Returns the next key of the first share in turn that may have another worker; null if there is none. */
+  function take(): string | null {
+    const next = ready.next(hasRoom);
+    if (next === null) return null;
+    const { key, share, since } = next;
     dirty.delete(key);
-    processing.add(key);
+    processing.set(key, { share, since: clock.monotonic() });
+    held.set(share, (held.get(share) ?? 0) + 1);
     metrics?.queueDepth(name, ready.size);
     metrics?.queueWaited(name, (clock.monotonic() - since) / 1000);
     return key;
+  }
+
+  function putDown({ share, since }: { share: string; since: number }) {
+    const left = held.get(share)! - 1;
+    if (left > 0) held.set(share, left);
+    else held.delete(share);
+    slow[clock.monotonic() - since > SLOW_MS ? 'add' : 'delete'](share);
   }
 
   /** Queues the key. Several calls before a worker takes it count as one. */
@@ -99,14 +137,18 @@ export function createWorkqueue(options: QueueOptions) {
     failures: (key: string) => failed.get(key) ?? 0,
     /** Waits for the next key; null if the queue is shut down and empty. Call `done` for every key. */
     get(): Promise<string | null> {
-      if (ready.size > 0) return Promise.resolve(take());
-      if (closed) return Promise.resolve(null);
+      const key = take();
+      if (key !== null || closed) return Promise.resolve(key);
       return new Promise((resolve) => waiting.push(resolve));
     },
     /** Marks the key as processed. It is queued again if it was added in the meantime. */
     done(key: string): void {
-      if (!processing.delete(key)) throw new Error(`the key ${JSON.stringify(key)} was marked done, but no worker holds it`);
+      const work = processing.get(key);
+      if (work === undefined) throw new Error(`the key ${JSON.stringify(key)} was marked done, but no worker holds it`);
+      processing.delete(key);
+      putDown(work);
       if (dirty.has(key)) push(key);
+      else wake();
       resolveDrained();
     },
     /** Accepts no more keys. Resolves when all queued keys are done. */
@@ -114,11 +156,41 @@ export function createWorkqueue(options: QueueOptions) {
       closed = true;
       for (const { cancel } of scheduled.values()) cancel();
       scheduled.clear();
+      wake();
       for (const worker of waiting.splice(0)) worker(null);
       return new Promise((resolve) => {
         drained.push(resolve);
         resolveDrained();
       });
+    },
+  };
+}
+
+/** Keys that wait for a worker, in a line for each share, with the time at which they were queued. */
+function createLines() {
+  /** In the order of their turns. */
+  const lines = new Map<string, Map<string, number>>();
+  let size = 0;
+  return {
+    get size(): number {
+      return size;
+    },
+    join(share: string, key: string, now: number): void {
+      size += 1;
+      lines.set(share, (lines.get(share) ?? new Map<string, number>()).set(key, now));
+    },
+    /** Takes the first key of the first share that may have a worker. The share has its next turn after all others. */
+    next(mayHave: (share: string) => boolean): { key: string; share: string; since: number } | null {
+      for (const [share, line] of lines) {
+        if (!mayHave(share)) continue;
+        const [key, since] = line.entries().next().value!;
+        line.delete(key);
+        size -= 1;
+        lines.delete(share);
+        if (line.size > 0) lines.set(share, line);
+        return { key, share, since };
+      }
+      return null;
     },
   };
 }

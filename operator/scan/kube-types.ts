@@ -6,6 +6,7 @@ import {
   GROUP,
   type KubernetesObject,
   type ObjectMeta,
+  ORGANISATION_LABEL,
   queueOf,
   QUEUES_PLURAL,
   SCAN_ID_LABEL,
@@ -17,7 +18,7 @@ import {
 import { conditionOf } from '../runtime/conditions.ts';
 import { POD_IDENTITY_ANNOTATIONS } from '../../core/protocol/pod-messages.ts';
 import type { ResourceType, Wire } from '../../platform/kubernetes/kubernetes.ts';
-import type { Cache } from '../runtime/cache.ts';
+import { type Cache, fromKey, toKey } from '../runtime/cache.ts';
 import type { Manager } from '../runtime/manager.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 export const SCANS: ResourceType = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
@@ -153,6 +154,19 @@ interface WatchedScans {
   watchNamespaces: readonly string[];
   operatorClass: string;
 }
+
+/**
+ * Returns whose work a scan is, so that no one's work delays that of others: its namespace, and in the API's namespace, where all
+ * organisations have scans, also its organisation. Of manifests the label does not count, because their authors write it.
+ */
+export const shareOfScans =
+  (scans: Pick<ScanClient, 'get'>, apiNamespace: string) =>
+  (key: string): string => {
+    const { namespace, name } = fromKey(key);
+    if (namespace !== apiNamespace) return namespace;
+    const { status, metadata } = scans.get(namespace, name) ?? {};
+    return toKey(namespace, status?.organisation ?? metadata?.labels?.[ORGANISATION_LABEL] ?? '');
+  };
 
 /** Watches the scans of the operator's class in the installation's namespaces, indexed by scan ID, queue, and the uid of the owner. */
 export const watchScans = (

@@ -7,7 +7,7 @@ import type { OperatorContext } from '../context.ts';
 import { fromKey, keyOf } from '../runtime/cache.ts';
 import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
 import { isOwnedBy, SCANS } from '../scan/kube-types.ts';
-import type { NamespaceOwners } from './owners.ts';
+import { type NamespaceOwners, ownedKeyOf } from './owners.ts';
 import type { ComparisonOutcome, ComparisonState, Refusal, ScheduleAction, ScheduleFacts, ScheduleStates } from './policy/facts.ts';
 import { withRecorded } from './policy/history.ts';
 import { numbersOf, REGRESSED } from './policy/regression.ts';
@@ -166,7 +166,7 @@ const TIMEOUT_MS = 60_000;
  * @returns a function that enqueues a schedule whose state names a comparison
  */
 export function addComparisonController(context: ScheduleContext, enqueueSchedule: (key: string) => void): (key: string) => void {
-  const { manager, schedules, states, comparer, clock } = context;
+  const { manager, schedules, states, comparer, settings, clock } = context;
   async function outcomeOf({ previous, completed }: ComparisonState, signal: AbortSignal): Promise<ComparisonOutcome> {
     try {
       const time = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
@@ -181,6 +181,7 @@ export function addComparisonController(context: ScheduleContext, enqueueSchedul
   return manager.add({
     name: 'comparison',
     workers: WORKERS,
+    shareOf: (key) => ownedKeyOf(fromKey(key), settings.namespace),
     // Only the schedule controller enqueues.
     sources: [],
     async reconcile(key, signal) {

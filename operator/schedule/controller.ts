@@ -58,6 +58,7 @@ export function addScheduleController(context: OperatorContext): void {
     queueName: 'schedules',
     workers: settings.scanWorkers,
     maxBackOffMs: MAX_BACK_OFF_MS,
+    shareOf: (key) => ownedKeyOf(fromKey(key), apiNamespace),
     sources: [watch(schedules, ({ object }) => [keyOf(object)]), watch(scanClient, schedulesOf)],
     reconcile: createPlannedReconcile<ScheduleFacts, ScheduleAction>({
       async gather(key, signal) {

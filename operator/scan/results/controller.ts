@@ -55,6 +55,7 @@ export function addResultsController(
     name: 'results',
     workers: WORKERS,
     maxBackOffMs: MAX_BACK_OFF_MS,
+    shareOf: context.shareOf,
     // Only the scan controller enqueues. The verifier runs while this controller runs.
     sources: [
       () => {
