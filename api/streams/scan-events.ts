@@ -7,7 +7,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { STREAMS_PER_KEY } from '../http/errors.ts';
 import { CompleteEvent } from '../../core/scan/result.ts';
 import { keyCredential } from './event-streams.ts';
-import { growing, oneOf } from '../../core/schemas.ts';
+import { growing, nullable, oneOf } from '../../core/schemas.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { emptyAnswer, KEYED, keyWith, LIMITED, reference, refusals, textAnswer } from '../http/responses.ts';
 import { ScanPath } from '../scans/scans.ts';
@@ -19,6 +19,7 @@ export const ProgressEvent = Type.Object(
     scan_id: Type.String({ format: 'uuid' }),
     pages_scanned: Type.Integer({ minimum: 0 }),
     pages_total: Type.Integer({ minimum: 0, description: 'Pages found so far. The number may grow during the crawl.' }),
+    message: nullable(Type.String({ description: 'What the scan waits for, if it is not only its turn.' })),
   },
   { $id: 'ProgressEvent' },
 );

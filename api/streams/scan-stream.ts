@@ -109,6 +109,7 @@ export function progressEvent(row: ScanRow) {
     scan_id: row.id,
     pages_scanned: row.pages.scanned,
     pages_total: row.pages.total,
+    message: row.message,
   };
 }
 

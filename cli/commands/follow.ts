@@ -2,7 +2,7 @@
 import { checkFiles } from '../service/reports.ts';
 import { resolveReference } from '../service/scan-reference.ts';
 import { defineCommand } from './command.ts';
-import { EXITS, OUTPUT_OPTIONS, outputOf, scanContinues } from './output.ts';
+import { EXITS, OUTPUT_OPTIONS, outputOf } from './output.ts';
 import { connect, followAndReport } from './service.ts';
 
 export const follow = defineCommand(
@@ -19,7 +19,6 @@ export const follow = defineCommand(
     const client = connect(context, output);
     await checkFiles(output.files);
     const scanId = await resolveReference(client, name, output.progress.note);
-    scanContinues(hint, scanId);
-    return followAndReport(client, scanId, output, values.quiet, context);
+    return followAndReport(client, scanId, output, values.quiet, context, hint);
   },
 );

@@ -1,6 +1,6 @@
 /** What the commands share: options, notices, and the output at the end of a scan. Loads neither HTTP client nor schemas. */
 import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.ts';
-import { CliError, printableLines, ServiceUnavailable, UsageError } from '../errors.ts';
+import { CliError, printable, printableLines, ServiceUnavailable, UsageError } from '../errors.ts';
 import { numberOf } from '../values.ts';
 import type { ScanResult } from '../service/messages.ts';
 import type { Report } from '../../report/schema/report.ts';
@@ -67,10 +67,11 @@ export interface InterruptHint {
   submitted: boolean;
 }
 
-/** The hint of a command that follows a scan. */
-export function scanContinues(hint: InterruptHint, scanId: string): void {
+/** The hint of a command that follows a scan. @param waitsFor what the scan waits for, if it is known */
+export function scanContinues(hint: InterruptHint, scanId: string, waitsFor: string | null = null): void {
   hint.submitted = true;
   hint.lines = [
+    ...(waitsFor === null ? [] : [printable(waitsFor)]),
     'This command did not cancel the scan.',
     `To follow it again: curbcut follow ${scanId}`,
     `To cancel it: curbcut cancel ${scanId}`,

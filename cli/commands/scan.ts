@@ -58,7 +58,7 @@ export const scan = defineCommand(
     output.progress.note(`Scan ${accepted.scan_id}`);
     if (accepted.pages_reserved < accepted.pages_requested)
       output.progress.note(`There are only enough credits for ${accepted.pages_reserved} of ${accepted.pages_requested} pages.`);
-    return followAndReport(client, accepted.scan_id, output, values.quiet, context);
+    return followAndReport(client, accepted.scan_id, output, values.quiet, context, hint);
   },
 );
 

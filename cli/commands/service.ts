@@ -5,11 +5,20 @@ import { isTerminal } from '../../core/scan/phases.ts';
 import { readEnvironment } from '../config.ts';
 import { CliError } from '../errors.ts';
 import { createClient, type Client } from '../service/client.ts';
-import { followScan } from '../service/follow.ts';
+import { followScan, type Step } from '../service/follow.ts';
 import type { ScanResult } from '../service/messages.ts';
 import { type Files, readExport, saveReports } from '../service/reports.ts';
 import { isData } from './format.ts';
-import { reasonIn, reportEnd, waitNote, type CliContext, type Output, type ReportSource } from './output.ts';
+import {
+  reasonIn,
+  reportEnd,
+  scanContinues,
+  waitNote,
+  type CliContext,
+  type InterruptHint,
+  type Output,
+  type ReportSource,
+} from './output.ts';
 
 /** Connects to the service that the environment names. @throws CliError that names every variable to set */
 export function connect(context: CliContext, { maxWaitSeconds, progress }: Pick<Output, 'maxWaitSeconds' | 'progress'>): Client {
@@ -24,10 +33,21 @@ export async function followAndReport(
   output: Output,
   quiet: boolean,
   context: CliContext,
+  hint: InterruptHint,
 ): Promise<number> {
   const { progress } = output;
+  let waitsFor: string | null = null;
+  scanContinues(hint, scanId);
+  const onStep = (step: Step): void => {
+    progress.step(step);
+    const { message = null } = step;
+    if (message === waitsFor) return;
+    waitsFor = message;
+    scanContinues(hint, scanId, message);
+    if (message !== null) progress.note(message);
+  };
   try {
-    const ended = await followScan(client, scanId, { onStep: (step) => progress.step(step) });
+    const ended = await followScan(client, scanId, { onStep });
     // Programs read the whole object, and people the verdict.
     const result = quiet ? ended : await completeResult(isData(output.format) ? client : impatient(client), ended, output);
     return await reportEnd(result, reportsOf(client, scanId, output.files), output, quiet, context);

@@ -53,6 +53,8 @@ export interface Step {
   /** May be a phase that this version does not define. */
   phase: string;
   pages: { scanned: number; total: number } | null;
+  /** What the scan waits for, if it is not only its turn. */
+  message?: string | null;
 }
 
 export interface FollowOptions {
@@ -100,7 +102,7 @@ export async function followScan(client: Client, scanId: string, options: Follow
     // If the service is unavailable, this waits until the budget is used up.
     const { result, retryAfterSeconds } = await client.poll(scanId);
     if (isTerminal(result.status)) return result;
-    options.onStep?.({ phase: result.status, pages: null });
+    options.onStep?.({ phase: result.status, pages: null, message: result.message });
     if (!streaming) await sleep(Math.min(retryAfterSeconds ?? BETWEEN_POLLS_SECONDS, MAX_BETWEEN_POLLS_SECONDS) * 1000, signal);
   }
 }
@@ -161,6 +163,6 @@ function streamsOf(client: Client, scanId: string, options: FollowOptions): () =
   return oneStream;
 }
 
-function stepOf({ status, pages_scanned: scanned, pages_total: total }: Progress): Step {
-  return { phase: status, pages: scanned === undefined || total === undefined ? null : { scanned, total } };
+function stepOf({ status, pages_scanned: scanned, pages_total: total, message = null }: Progress): Step {
+  return { phase: status, pages: scanned === undefined || total === undefined ? null : { scanned, total }, message };
 }

@@ -75,6 +75,7 @@ export const Progress = Type.Object({
   status: Status,
   pages_scanned: Type.Optional(Type.Integer({ minimum: 0 })),
   pages_total: Type.Optional(Type.Integer({ minimum: 0 })),
+  message: Type.Optional(nullable(Type.String())),
 });
 export type Progress = Static<typeof Progress>;
 

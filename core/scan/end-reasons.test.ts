@@ -4,7 +4,7 @@ import { END_REASONS, FAILURE_KINDS, failureKindOf, withoutCharge } from './phas
 describe('why a scan failed', () => {
   it('is a fault of ours unless the page caused it, also for a reason that this version does not know', () => {
     const ours = END_REASONS.failed.filter((reason) => failureKindOf(reason) === 'ours');
-    expect(ours).to.include.members(['ImagePull', 'Unschedulable', 'StoreUnavailable', 'QueueDeadline']);
+    expect(ours).to.include.members(['ImagePull', 'PodsLost', 'StoreUnavailable', 'QueueDeadline']);
     expect(ours).to.not.include.members(['TargetUnreachable', 'Crashed', 'Stuck']);
     expect([failureKindOf(undefined), failureKindOf('New'), failureKindOf('toString')]).to.deep.equal(['ours', 'ours', 'ours']);
   });

@@ -84,7 +84,9 @@ export const ScanResult = Type.Object(
     ),
     message: nullable(
       Type.String({
-        description: 'Why the scan did not pass, failed or was canceled; also the coverage, if an attempted page could not be tested.',
+        description:
+          'Why the scan did not pass, failed or was canceled; also the coverage, if an attempted page could not be tested. While in ' +
+          'progress, what the scan waits for, if it is not only its turn: a paused queue, a quota, room on a node.',
       }),
     ),
     url: Type.String({ description: 'The address at which the scan starts.' }),

@@ -2,13 +2,15 @@ import { expect } from 'chai';
 import { contextOf } from '../../test/support/operator-context.ts';
 import { scanRow } from '../../test/support/scan-rows.ts';
 import { createStates } from '../runtime/controller.ts';
-import { NOW, ago, condition, factsOf, jobWith, launched, scanWith, secondsAgo } from '../../test/support/scan-samples.ts';
+import { NOW, condition, factsOf, jobWith, launched, scanWith } from '../../test/support/scan-samples.ts';
 import { execute } from './actions.ts';
 import { type Action, type Facts, newReconcileState } from './policy/facts.ts';
 import { RUN_AGAIN } from './policy/condition-reasons.ts';
 import type { Organisation } from '../../core/organisation.ts';
 import type { Reservation } from '../../stores/credits/credits.ts';
 import type { StatusPatch } from './policy/status.ts';
+
+const ROW = { phase: 'scanning', pages: { scanned: 1, failed: 0, total: 1 }, message: null } as const;
 
 describe('the actions of a scan', () => {
   const scan = scanWith(launched({ conditions: [condition('Admitted', 'True', 'Admitted')] }));
@@ -44,17 +46,15 @@ describe('the actions of a scan', () => {
         },
         organisations: { find: async () => ({ blocked: false }) as Organisation },
       },
-      resolver: { resolve: async () => ({ ok: false, reason: 'unavailable' }) },
     });
     await execute(context, action, { facts, scan, signal: new AbortController().signal });
     return states.find(uid);
   }
 
   const actions: Action[] = [
-    { do: 'vet', resolveMs: 120_000 },
     { do: 'launch' },
     { do: 'observe', status: {} },
-    { do: 'mirror', phase: 'scanning', pages: { scanned: 1, failed: 0, total: 1 } },
+    { do: 'mirror', row: ROW },
     { do: 'replaceJob', why: RUN_AGAIN },
     { do: 'removeJob' },
     { do: 'expire' },
@@ -95,7 +95,7 @@ describe('the actions of a scan', () => {
     const facts: Facts = { ...factsOf({ scan }), state };
     const reserve = () => execute(context, { do: 'reserve' }, { facts, scan, signal: new AbortController().signal });
     await reserve().catch(() => undefined);
-    expect(state.launchFailure).to.deep.equal({ count: 1, message: LATE });
+    expect(state.launchFailure).to.deep.equal({ count: 1, reason: 'LaunchFailed', message: LATE });
     await reserve().catch(() => undefined);
     expect(state.launchFailure).to.deep.include({ count: 2 });
     expect(state.launchFailure!.message, 'no internals').to.match(/^a service that the operator needs does not answer/);
@@ -103,43 +103,12 @@ describe('the actions of a scan', () => {
     expect(written).to.deep.equal([{ pages: { requested: 5, reserved: 5, scanned: 0, failed: 0 } }]);
   });
 
-  it('end a scan for its name servers only if none has answered for two minutes since the first failure', async () => {
-    const old = scanWith(undefined, { metadata: { creationTimestamp: ago(86_400) } });
-    const written: StatusPatch[] = [];
-    const state = createStates(newReconcileState).of(uid);
-    const row = scanRow({ organisation: 'acme' });
-    const context = contextOf({
-      scanClient: {
-        get: () => old,
-        async patchStatus(_, status) {
-          written.push(status);
-          return old;
-        },
-      },
-      stores: { scans: { find: async () => row }, organisations: { find: async () => ({ blocked: false }) as Organisation } },
-      metrics: { ended: () => undefined },
-      resolver: { resolve: async () => ({ ok: false, reason: 'unavailable' }) },
-    });
-    const vetAt = async (seconds: number) => {
-      const facts: Facts = { ...factsOf({ scan: old, now: secondsAgo(-seconds) }), state };
-      await execute(context, { do: 'vet', resolveMs: 120_000 }, { facts, scan: old, signal: new AbortController().signal });
-      const { phase = 'waits', conditions } = written.at(-1)!;
-      return `${phase}: ${conditions?.find(({ type }) => type === 'Admitted')?.reason}`;
-    };
-    expect(await vetAt(0)).to.equal('waits: NameServersUnavailable');
-    expect(await vetAt(119)).to.equal('waits: NameServersUnavailable');
-    expect(await vetAt(120)).to.equal('failed: TargetRefused');
-  });
-
   it('write their state where the next plan reads it', async () => {
     const states = createStates(newReconcileState);
     const facts: Facts = { ...factsOf({ scan, job: jobWith() }), state: states.of(uid), now: NOW };
     const context = contextOf({ stores: { scans: { mirror: async () => null } } });
-    const action: Action = { do: 'mirror', phase: 'scanning', pages: { scanned: 1, failed: 0, total: 1 } };
+    const action: Action = { do: 'mirror', row: ROW };
     await execute(context, action, { facts, scan, signal: new AbortController().signal });
-    expect(states.find(uid)).to.deep.include({
-      mirroredAt: NOW,
-      mirrored: { phase: 'scanning', pages: { scanned: 1, failed: 0, total: 1 } },
-    });
+    expect(states.find(uid)).to.deep.include({ mirroredAt: NOW, mirrored: ROW });
   });
 });

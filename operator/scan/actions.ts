@@ -1,19 +1,18 @@
 /** Executes one action of a scan's plan. Each action is idempotent, because the operator may crash at any point. */
-import { type AccessibilityScan, queueOf, SETTLE_FINALIZER } from '../../core/protocol/custom-resources.ts';
+import { type AccessibilityScan, SETTLE_FINALIZER } from '../../core/protocol/custom-resources.ts';
 import { type PodIdentity, uploadSlotOf } from '../../core/protocol/pod-messages.ts';
-import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
+import { isForbiddenByCluster, KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { incomingPrefix } from '../../stores/reports.ts';
 import type { OperatorContext } from '../context.ts';
-import { conditionOf } from '../runtime/conditions.ts';
 import { ObjectGone } from '../runtime/resource-client.ts';
 import type { Job } from './kube-types.ts';
 import { ChildRefused } from './launch/children.ts';
 import { launch } from './launch/launch.ts';
-import { chooseBaseline, claim, ReservationLate, reserve, vet } from './launch/preflight.ts';
+import { chooseBaseline, claim, ReservationLate, reserve } from './launch/preflight.ts';
 import { changeRow, finishRow, startOf } from './mirror.ts';
-import { type EndReason, NAME_SERVERS_UNAVAILABLE, STORE_UNAVAILABLE } from './policy/condition-reasons.ts';
+import { type EndReason, type RequeueReason, STORE_UNAVAILABLE } from './policy/condition-reasons.ts';
 import type { Action, Facts, ReconcileState } from './policy/facts.ts';
-import { RETRIES_MAX, uploadSlots } from './policy/pods.ts';
+import { isQuota, RETRIES_MAX, retriesOf, uploadSlots } from './policy/pods.ts';
 import { attemptsSoFar } from './policy/progress.ts';
 import {
   cancelingStatus,
@@ -24,8 +23,6 @@ import {
   resultStatus,
   type StatusPatch,
   type VerifiedResult,
-  vettedStatus,
-  waitingStatus,
   withStatus,
 } from './policy/status.ts';
 import { traced, traceEnd } from './traces.ts';
@@ -40,6 +37,9 @@ export interface Step {
   signal: AbortSignal;
 }
 
+/** What the end of a scan is written from. */
+export type Ending = Omit<Step, 'facts'> & { facts: Pick<Facts, 'scanId' | 'now' | 'job' | 'pods'> };
+
 /** @returns the scan after the action's writes */
 export async function execute(context: OperatorContext, action: Action, step: Step): Promise<AccessibilityScan> {
   const { scanClient, recorder, settings } = context;
@@ -52,7 +52,8 @@ export async function execute(context: OperatorContext, action: Action, step: St
     case 'claim':
       return scanClient.patchMetadata(scan, await claim(context, scan, scanId), signal);
     case 'vet':
-      return queueVetted(context, action.resolveMs, step);
+      state.vetting = true;
+      return scan;
     case 'reserve': {
       const reserved = await countingFailures(state, reserve(context, scanId));
       if (!reserved.ok) return writeEnd(context, reserved.end, step);
@@ -70,9 +71,9 @@ export async function execute(context: OperatorContext, action: Action, step: St
     }
     case 'requeue': {
       const written = await patchStatus(action.status);
-      state.launchFailure = null;
+      Object.assign(state, { launchFailure: null, launched: false, search: null, noPodSince: null });
       recorder.event(scan, 'Warning', action.why.reason, action.why.message);
-      context.metrics.requeued();
+      context.metrics.requeued(action.why.reason);
       return written;
     }
     case 'observe': {
@@ -86,9 +87,8 @@ export async function execute(context: OperatorContext, action: Action, step: St
     case 'observeGeneration':
       return patchStatus(observedStatus(scan, now));
     case 'mirror': {
-      const { phase, pages } = action;
-      await changeRow(context, scanId, { phase, pages, ...startOf(scan) });
-      Object.assign(state, { mirrored: { phase, pages }, mirroredAt: now });
+      await changeRow(context, scanId, { ...action.row, ...startOf(scan) });
+      Object.assign(state, { mirrored: action.row, mirroredAt: now });
       return scan;
     }
     case 'search':
@@ -146,41 +146,19 @@ export function isLeaving({ scanClient }: OperatorContext, { metadata }: Accessi
   return metadata.deletionTimestamp === undefined && newest?.metadata.deletionTimestamp !== undefined;
 }
 
-/** Vets a scan and puts it into its queue, with a place if one is free. It keeps having no phase while no name server answers. */
-async function queueVetted(context: OperatorContext, resolveMs: number, step: Step): Promise<AccessibilityScan> {
-  const { scanClient, gate } = context;
-  const { facts, scan, signal } = step;
-  const { now } = facts;
-  const state: ReconcileState = facts.state;
-  const vetted = await vet(context, scan, facts.scanId);
-  const since = state.unresolved?.since ?? now;
-  state.unresolved = 'unresolved' in vetted ? { since, at: now } : null;
-  if ('end' in vetted) return writeEnd(context, vetted.end, step);
-  if ('unresolved' in vetted) {
-    if (now.getTime() - since.getTime() >= resolveMs) return writeEnd(context, vetted.unresolved, step);
-    const isStated = conditionOf(scan.status?.conditions, 'Admitted')?.reason === NAME_SERVERS_UNAVAILABLE.reason;
-    return isStated ? scan : scanClient.patchStatus(scan, waitingStatus(scan, NAME_SERVERS_UNAVAILABLE, now), signal);
-  }
-  if (isLeaving(context, scan)) return scan;
-  const { organisation, pagesRequested: requested, pagesReserved: reserved } = vetted.row;
-  const uid = scan.metadata.uid!;
-  const queue = queueOf(scan);
-  const admitted = gate.take(queue, { uid, namespace: scan.metadata.namespace!, organisation });
-  try {
-    return await scanClient.patchStatus(scan, vettedStatus(scan, { organisation, pages: { requested, reserved } }, admitted, now), signal);
-  } finally {
-    gate.settled(queue, uid);
-  }
-}
-
 /** Counts the failures of a launch, after some of which the scan goes back into its queue. */
 async function countingFailures<T>(state: ReconcileState, step: Promise<T>): Promise<T> {
   try {
     return await step;
   } catch (error) {
-    state.launchFailure = { count: (state.launchFailure?.count ?? 0) + 1, message: launchProblem(error) };
+    state.launchFailure = { count: (state.launchFailure?.count ?? 0) + 1, reason: launchReason(error), message: launchProblem(error) };
     throw error;
   }
+}
+
+function launchReason(error: unknown): RequeueReason {
+  if (!isForbiddenByCluster(error)) return 'LaunchFailed';
+  return isQuota(String(error)) ? 'QuotaExceeded' : 'LaunchForbidden';
 }
 
 /** The part of an error that the authors of the scan may see: what the API server answered. */
@@ -191,11 +169,11 @@ function launchProblem(error: unknown): string {
 
 /** The upload slots of a scan. Uses the retries of the Job, because the setting may have changed since the launch. */
 function slotsOf(job: Job | null, retries: number): PodIdentity[] {
-  return uploadSlots(job === null ? RETRIES_MAX : (job.spec?.backoffLimitPerIndex ?? retries));
+  return uploadSlots(job === null ? RETRIES_MAX : (retriesOf(job) ?? retries));
 }
 
 /** The attempts and the Job name, which may not be in the status yet when a scan ends. */
-function workSoFar({ facts: { job, pods }, scan }: Step): StatusPatch {
+function workSoFar({ facts: { job, pods }, scan }: Ending): StatusPatch {
   return { ...attemptsSoFar(scan.status, pods), ...(job !== null && { jobName: job.metadata.name }) };
 }
 
@@ -211,7 +189,7 @@ async function complete(context: OperatorContext, result: VerifiedResult, step: 
   return written;
 }
 
-async function writeEnd(context: OperatorContext, end: EndReason, step: Step): Promise<AccessibilityScan> {
+export async function writeEnd(context: OperatorContext, end: EndReason, step: Ending): Promise<AccessibilityScan> {
   const { facts, scan, signal } = step;
   const written = await context.scanClient.patchStatus(scan, { ...endedStatus(scan, end, facts.now), ...workSoFar(step) }, signal);
   context.recorder.event(scan, end.phase === 'failed' ? 'Warning' : 'Normal', end.reason, end.message);

@@ -17,17 +17,21 @@ import { conditionOf } from '../runtime/conditions.ts';
 import { createPlannedReconcile, type Next } from '../runtime/controller.ts';
 import { type Source, watch } from '../runtime/manager.ts';
 import { execute, isLeaving } from './actions.ts';
-import { isOwnedBy, isPodTerminal, type Job, type Pod } from './kube-types.ts';
+import { isAdmitted, isOwnedBy, isPodTerminal, type Job, type Pod } from './kube-types.ts';
 import { startFailureOf } from './launch/children.ts';
 import { createPhaseTracker } from './metrics.ts';
 import { type Action, type Facts, type ReconcileState, timeoutsOf } from './policy/facts.ts';
 import { plan } from './policy/plan.ts';
 import { byAttempt } from './policy/pods.ts';
 import { hasEnded, phaseOf } from './policy/status.ts';
+import { addVettingController } from './launch/vetting.ts';
 import { addResultsController } from './results/controller.ts';
 
 /** Frequent actions, logged at debug level. */
 const FREQUENT: ReadonlySet<Action['do']> = new Set(['mirror', 'observe']);
+
+/** The actions after which the scan has no Job, or another one. */
+const NEW_JOB: ReadonlySet<Action['do']> = new Set(['release', 'replaceJob', 'requeue']);
 
 /** Adds the controllers of scans and of their results. @returns a function that writes the row of a scan again */
 export function addScanController(context: OperatorContext): (scan: AccessibilityScan) => void {
@@ -35,12 +39,14 @@ export function addScanController(context: OperatorContext): (scan: Accessibilit
   const uptime = createBusUptime(context);
   const timeouts = timeoutsOf(settings.timeouts);
   const enqueueResults = addResultsController(context, (key) => enqueue(key));
+  const enqueueVetting = addVettingController(context, timeouts.resolveMs, (key) => enqueue(key));
   trackChanges(context);
 
   const enqueue = manager.add({
     name: 'scan',
     queueName: 'scans',
     workers: settings.scanWorkers,
+    shareOf: context.shareOf,
     sources: [...sourcesOf(context), () => uptime.start()],
     // The finalizer of a deleted scan must not keep its namespace, whose Roles may already be gone.
     isUrgent(key) {
@@ -57,6 +63,7 @@ export function addScanController(context: OperatorContext): (scan: Accessibilit
       async execute({ actions }, facts, signal) {
         const next = await act(context, actions, facts, signal);
         if (actions.some((action) => action.do === 'search' || action.do === 'ingest')) enqueueResults(keyOf(facts.scan));
+        if (actions.some((action) => action.do === 'vet')) enqueueVetting(keyOf(facts.scan));
         return next;
       },
     }),
@@ -140,6 +147,7 @@ async function gather(context: OperatorContext, scan: AccessibilityScan, busSinc
     now,
     job,
     scannerImage: settings.scanner.image,
+    retries: settings.scanner.retries,
     pods: own,
     startFailure: job && startFailureOf(startFailures, own.at(-1) ?? job),
     podMessages: podMessages.of(scanId),
@@ -159,7 +167,8 @@ async function jobOf(
   if (cached !== undefined && isOwnedBy(cached, scan.metadata.uid!)) {
     const { uid, deletionTimestamp } = cached.metadata;
     // It counts as gone, although finalizers keep it.
-    return deletionTimestamp !== undefined && (hasEnded(scan) || uid === scan.status?.replacedJob) ? null : cached;
+    const isReplaced = uid === scan.status?.replacedJob || !isAdmitted(scan);
+    return deletionTimestamp !== undefined && (hasEnded(scan) || isReplaced) ? null : cached;
   }
   // The cache does not hold a Job that was created: it is gone, or the cache lags behind. Ask the API server, unless the scan is
   // being deleted: garbage collection deletes its Job.
@@ -209,7 +218,7 @@ async function act(context: OperatorContext, actions: readonly Action[], facts: 
     'reconciled',
   );
   // The attempts of a new Job count from 0 again.
-  if (names.includes('release') || names.includes('replaceJob')) podMessages.forget(facts.scanId);
+  if (names.some((name) => NEW_JOB.has(name))) podMessages.forget(facts.scanId);
   return 'again';
 }
 

@@ -1,5 +1,6 @@
 /** The metrics of scans. Labels are bounded: reasons and phases, never IDs. */
 import { END_REASONS, LIVE_PHASES, type LivePhase, TERMINAL_PHASES } from '../../core/scan/phases.ts';
+import { REQUEUE_REASONS, type RequeueReason } from './policy/condition-reasons.ts';
 import { PAGE_FAILURES } from '../../report/schema/page.ts';
 import type { MetricFactory } from '../../stores/process-metrics.ts';
 import { SHORT_SECONDS } from '../runtime/metrics.ts';
@@ -38,7 +39,8 @@ export function createScanMetrics({ counter, gauge, histogram }: MetricFactory) 
   );
   const requeued = counter(
     'scans_requeued_total',
-    'How often an admitted scan went back into its queue, because it could not be launched.',
+    'How often an admitted scan went back into its queue, because the cluster did not let it start, by reason.',
+    { reason: REQUEUE_REASONS },
   );
   const pages = counter('pages_total', 'Pages of accepted results, by outcome: `tested`, or the reason why the page was not tested.', {
     outcome: ['tested', ...PAGE_FAILURES],
@@ -68,7 +70,7 @@ export function createScanMetrics({ counter, gauge, histogram }: MetricFactory) 
       took.observe({ phase }, seconds);
       if (phase === 'done') verdicts.inc({ verdict: passed === null ? 'none' : passed ? 'passed' : 'failed' });
     },
-    requeued: (): void => requeued.inc(),
+    requeued: (reason: RequeueReason): void => requeued.inc({ reason }),
     uncharged: (): void => uncharged.inc(),
     pagesVisited(visits: readonly PageVisit[]): void {
       for (const { outcome, seconds } of visits) {

@@ -39,6 +39,13 @@ export const isForbidden = (error: unknown): boolean => hasCode(error, 403);
 /** Whether the API server found the request itself wrong, such as by its schema, a quota or a policy, so that a retry does not help. */
 export const isRejection = (error: unknown): error is KubernetesError => hasCode(error, 400, 403, 422);
 
+/** What the API server says of a denial by an admission webhook or a policy, which choose its code. */
+const DENIED = /^admission webhook ".*" denied the request|ValidatingAdmissionPolicy '.*denied request/;
+
+/** Whether a right, a quota or a policy of the cluster forbids a request, so that an administrator can permit it. */
+export const isForbiddenByCluster = (error: unknown): boolean =>
+  isForbidden(error) || (isRejection(error) && DENIED.test(error.message));
+
 /** No byte arrived on a watch for longer than allowed: its connection counts as dead. */
 export class WatchIdleError extends Error {
   constructor(path: string, idleMs: number) {

@@ -36,7 +36,7 @@ for (const messages of [true, false]) {
       await eventually('the current state', () => stream.events.length === 1);
       expect(stream.events[0]).to.deep.equal({
         id: row.version,
-        data: { event: 'progress', status: 'queued', scan_id: row.id, pages_scanned: 0, pages_total: 0 },
+        data: { event: 'progress', status: 'queued', scan_id: row.id, pages_scanned: 0, pages_total: 0, message: null },
       });
       await change(row, { phase: 'crawling', pages: { scanned: 1, failed: 0, total: 3 } });
       await eventually('crawling', () => stream.events.at(-1)?.data.status === 'crawling');

@@ -48,7 +48,14 @@ const CASES: Readonly<Record<string, Case>> = {
   CurbcutLimitsFallback: { event: ({ api }) => api.limitsFallback(), lasting: true, firesAfter: 12 },
   CurbcutSubmissionsHeldBack: { event: ({ api }) => api.submission('queue_full'), lasting: true, firesAfter: 12 },
   CurbcutResourcesRejected: { event: ({ api }) => api.submission('resource_rejected'), firesAfter: 2 },
-  CurbcutWatchesBreak: { event: ({ operator }) => operator.runtime.watchRestarted('jobs', 'error'), lasting: true, firesAfter: 30 },
+  CurbcutWatchesBreak: {
+    event({ operator: { runtime } }) {
+      runtime.namespaceReadable('team', true);
+      runtime.watchRestarted('jobs', 'error');
+    },
+    lasting: true,
+    firesAfter: 15,
+  },
   CurbcutSweepsFail: { event: ({ operator }) => operator.swept(null), firesAfter: 17 },
   CurbcutSchedulesRefused: { event: ({ operator }) => operator.schedules.refused('CreateRefused'), firesAfter: 2 },
   CurbcutScheduleScansFail: {
@@ -61,7 +68,7 @@ const CASES: Readonly<Record<string, Case>> = {
   CurbcutWebhooksStalled: { event: ({ api }) => api.oldestWebhook.set(1000), firesAfter: 6 },
   CurbcutSchedulesMissed: { event: ({ operator }) => operator.schedules.skipped('too_late', 1), firesAfter: 2 },
   CurbcutScannersDoNotStart: { event: ended('ImagePull'), firesAfter: 7 },
-  CurbcutScansHaveNoPlace: { event: ended('QuotaExceeded'), firesAfter: 7 },
+  CurbcutScansHaveNoPlace: { event: ({ operator }) => operator.requeued('QuotaExceeded'), lasting: true, firesAfter: 17 },
   CurbcutScannersCrash: { event: ended('Crashed'), firesAfter: 12 },
   CurbcutResultsRefused: { event: ended('ResultsRefused'), firesAfter: 2 },
   CurbcutScansUncharged: { event: ({ operator }) => operator.uncharged(), firesAfter: 2 },

@@ -132,6 +132,24 @@ describe('curbcut scan: following', () => {
     expect(service().of('POST', /cancel/)).to.have.length(0);
   });
 
+  it('says what a scan waits for, once and as the reason when it gives up', async () => {
+    const message = 'The scan could not be started; it waits in its queue and is tried again: quota exceeded.';
+    const down = replies(503, { detail: 'service_unavailable', message: 'Down.' }, { 'Retry-After': '5' });
+    const waits = { event: 'progress', status: 'queued', pages_scanned: 0, pages_total: 0, message };
+    const ran = await scan(
+      {
+        [SUBMIT]: [accepts],
+        [EVENTS]: [streams(...[1, 2].map((id) => `id: ${id}\ndata: ${JSON.stringify(waits)}\n\n`)), down],
+        [POLL]: [replies(202, { ...running('queued'), message }), down],
+      },
+      ['--max-wait', '12'],
+    );
+    expect(ran.code).to.equal(2);
+    const [followed, ended] = ran.stderr.split('curbcut: ') as [string, string];
+    expect(followed.split(message)).to.have.length(2);
+    expect(ended).to.include(`${message}\nThis command did not cancel the scan.`);
+  });
+
   it('reports that there are not enough credits for all pages', async () => {
     const ran = await scan({ [SUBMIT]: [replies(202, { ...accepted, pages_reserved: 2 })], [EVENTS]: [streams(complete(2))] }, [
       '--partial',

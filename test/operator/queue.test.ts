@@ -78,7 +78,7 @@ describe('operator: the queue', function () {
     expect(requeued.status?.requeueState?.count).to.equal(1);
     await healthy.pod();
     await until('an Event says so', async () => (await failing.events()).includes('LaunchFailed'));
-    expect(await metrics.registry.metrics()).to.match(/^curbcut_scans_requeued_total 1$/m);
+    expect(await metrics.registry.metrics()).to.match(/^curbcut_scans_requeued_total\{reason="LaunchFailed"\} 1$/m);
 
     isDown = false;
     await healthy.patch({ spec: { cancel: true } });

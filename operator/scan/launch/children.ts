@@ -3,6 +3,7 @@ import type { CoreV1Event, V1Secret } from '@kubernetes/client-node';
 import { type AccessibilityScan, jobNameOf, type KubernetesObject, SCAN_ID_LABEL } from '../../../core/protocol/custom-resources.ts';
 import {
   hasCode,
+  isForbiddenByCluster,
   isRejection,
   type KubernetesConnection,
   readIfThere,
@@ -16,10 +17,10 @@ import { timestamp } from '../../../platform/clock.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
 import type { Manager } from '../../runtime/manager.ts';
 import type { Cache } from '../../runtime/cache.ts';
-/** The API server rejected an object permanently: a foreign object has its name (`taken`), or the request was refused. */
+/** The API server rejected an object permanently: a foreign object has its name (`taken`), or the object is `invalid`. */
 export class ChildRefused extends Error {
-  readonly kind: 'taken' | 'refused';
-  constructor(kind: 'taken' | 'refused', message: string) {
+  readonly kind: 'taken' | 'invalid';
+  constructor(kind: 'taken' | 'invalid', message: string) {
     super(message);
     this.name = 'ChildRefused';
     this.kind = kind;
@@ -35,7 +36,7 @@ export function createChildren(connection: KubernetesConnection) {
     try {
       return await connection.request<T>('POST', connection.path(type, body.metadata.namespace), { body, signal });
     } catch (error) {
-      throw isRejection(error) ? new ChildRefused('refused', error.message) : error;
+      throw isRejection(error) && !isForbiddenByCluster(error) ? new ChildRefused('invalid', error.message) : error;
     }
   }
 
@@ -67,7 +68,8 @@ export function createChildren(connection: KubernetesConnection) {
         if (!hasCode(error, 409)) throw error;
         const { namespace, name } = job.metadata;
         const there = await connection.request<Job>('GET', connection.path(JOBS, namespace, name), { signal });
-        if (there.metadata.uid === scan.status?.replacedJob) throw new Error(`the replaced Job ${name} is not deleted yet`);
+        const isLeaving = there.metadata.deletionTimestamp !== undefined || there.metadata.uid === scan.status?.replacedJob;
+        if (isOwnedBy(there, scan.metadata.uid!) && isLeaving) throw new Error(`the replaced Job ${name} is not deleted yet`);
         if (!isOwnedBy(there, scan.metadata.uid!)) throw new ChildRefused('taken', name);
         if (there.spec?.suspend !== true) return essentialJob(there);
         // Whether its Secret exists is unknown, because the operator cannot read Secrets.

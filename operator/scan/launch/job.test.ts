@@ -59,7 +59,7 @@ describe('job', () => {
         completionMode: 'Indexed',
         completions: 1,
         parallelism: 1,
-        backoffLimitPerIndex: 2,
+        backoffLimitPerIndex: 13,
         activeDeadlineSeconds: 1830,
         podReplacementPolicy: 'Failed',
         podFailurePolicy: {

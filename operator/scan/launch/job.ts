@@ -15,6 +15,7 @@ import type { OutboundProxy } from '../../../platform/outbound-proxy.ts';
 import type { Credential } from '../../../platform/setting-files.ts';
 import { CONTAINER, IMAGE_ANNOTATION, ownerReference } from '../kube-types.ts';
 import { JOB_MARGIN_SECONDS, STOP_SECONDS } from '../policy/facts.ts';
+import { LOST_MAX } from '../policy/pods.ts';
 import { mergePodTemplate, type ScannerPodTemplate } from './pod-template.ts';
 
 /** The installation's settings for scanner pods. */
@@ -166,7 +167,7 @@ function podSpec(launch: Launch, settings: ScannerSettings, template: ScannerPod
 const present = (fields: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value && Object.keys(value).length > 0));
 
-/** Builds the suspended Job of a scan whose podTemplate is permitted. Kubernetes retries a crash up to the limit, an eviction or lost node without limit, and `EXIT_PERMANENT` never. */
+/** Builds the suspended Job of a scan whose podTemplate is permitted. Kubernetes retries crashes and deleted pods up to the limit, evictions and lost nodes without one, and `EXIT_PERMANENT` never. */
 export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1Job> {
   const { scan, scanId, organisation, seconds } = launch;
   const podTemplate = mergePodTemplate(settings.pod, scan.spec.podTemplate);
@@ -181,7 +182,8 @@ export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1
       completionMode: 'Indexed',
       completions: 1,
       parallelism: 1,
-      backoffLimitPerIndex: settings.retries,
+      // It also counts deleted pods. The operator counts crashes, and ends the scan after too many.
+      backoffLimitPerIndex: settings.retries + LOST_MAX,
       activeDeadlineSeconds: seconds + JOB_MARGIN_SECONDS,
       // No ttlSecondsAfterFinished: the operator deletes the Job after it has settled the scan, however late that is.
       // Prevents two pods from testing the same pages at the same time.

@@ -152,6 +152,34 @@ describe('the launch of a scan', () => {
     expect(job()).to.equal(null);
   });
 
+  const DENIED: [string, number, string, string][] = [
+    ['RBAC', 403, 'jobs.batch is forbidden: User "system:serviceaccount:curbcut:curbcut-operator" cannot create resource "jobs"', 'retry'],
+    ['a quota', 403, 'jobs.batch "x" is forbidden: exceeded quota: tight', 'retry'],
+    ['a webhook', 400, 'admission webhook "policy.example.com" denied the request: no', 'retry'],
+    ['a policy', 422, `jobs.batch "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`, 'retry'],
+    [
+      'a webhook that is down',
+      500,
+      'Internal error occurred: failed calling webhook "policy.example.com": context deadline exceeded',
+      'retry',
+    ],
+    ['its schema', 422, 'Job.batch "x" is invalid: spec.template.spec.tolerations[0].operator: Unsupported value', 'LaunchRefused'],
+  ];
+  for (const [who, code, message, expected] of DENIED)
+    it(`${expected === 'retry' ? 'is tried again' : 'ends the scan'} if ${who} refuses the Job`, async () => {
+      const error = new KubernetesError(code, 'x', message);
+      const { launch } = launcherOver((request) => (request === 'POST jobs' ? error : undefined));
+      if (expected === 'retry') expect(await rejection(launch())).to.equal(error);
+      else expect(await launch()).to.have.nested.property('end.reason', expected);
+    });
+
+  it('never adopts a Job that is being deleted', async () => {
+    const { launch, job } = launcherOver();
+    await launch();
+    Object.assign(job()!.metadata, { deletionTimestamp: ago(0) });
+    expect(String(await rejection(launch()))).to.match(/is not deleted yet/);
+  });
+
   it('starts again with another Job and another Secret after it was interrupted', async () => {
     let isDown = true;
     const down = new KubernetesError(500, 'InternalError', 'down');

@@ -36,8 +36,7 @@ export async function launch(
   try {
     return { ok: true, job: await createChildren(context, what, now, signal) };
   } catch (error) {
-    // Other Jobs may end and free the quota.
-    if (!(error instanceof ChildRefused) || /exceeded quota/i.test(error.message)) throw error;
+    if (!(error instanceof ChildRefused)) throw error;
     return { ok: false, end: error.kind === 'taken' ? reasons.nameTaken(error.message) : reasons.launchRefused(error.message) };
   }
 }

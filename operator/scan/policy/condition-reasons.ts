@@ -3,7 +3,8 @@ import type { Organisation } from '../../../core/organisation.ts';
 import { TEST_LABEL, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { PodFailed, PodFailureReason } from '../../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
-import { NOT_CHARGED, type CancelReason, type FailureReason } from '../../../core/scan/phases.ts';
+import { NOT_CHARGED, POD_PHASES, type CancelReason, type FailureReason, type Phase } from '../../../core/scan/phases.ts';
+import { conditionOf } from '../../runtime/conditions.ts';
 
 /** The maximum length of a status message, in characters, to stay far below the size limit of Kubernetes objects. */
 const MESSAGE_MAX = 1000;
@@ -22,6 +23,21 @@ export interface WaitReason {
   reason: string;
   message: string;
 }
+
+/** Why an admitted scan goes back into its queue: conditions of the cluster that its administrators can cure, never verdicts. */
+export const REQUEUE_REASONS = [
+  'LaunchFailed',
+  'LaunchForbidden',
+  'PodForbidden',
+  'PodNotCreated',
+  'QuotaExceeded',
+  'Unschedulable',
+] as const;
+export type RequeueReason = (typeof REQUEUE_REASONS)[number];
+export type Requeue = WaitReason & { reason: RequeueReason };
+
+export const isOfCluster = (problem: { reason: string; message: string }): problem is Requeue =>
+  REQUEUE_REASONS.some((reason) => reason === problem.reason);
 
 /** The condition reason for each failure of a pod, and the message if the pod does not send one. */
 const POD_REASONS: Readonly<Record<PodFailureReason, { reason: FailureReason; message: string }>> = {
@@ -146,13 +162,11 @@ export const NAME_SERVERS_UNAVAILABLE: WaitReason = {
   message: 'The name servers do not answer for the host of the URL; the scan asks them again.',
 };
 
-/** The scan's credits could not be reserved or its Job could not be created, and the scan is back in its queue. */
-export function launchFailed(problem: string): WaitReason {
-  return {
-    reason: 'LaunchFailed',
-    message: sanitize(`The scan could not be started; it waits in its queue and is tried again: ${problem}`),
-  };
-}
+/** The scan's credits could not be reserved, or its Job or pod could not be created or placed. The scan is back in its queue. */
+export const requeued = ({ reason, message }: Requeue): Requeue => ({
+  reason,
+  message: sanitize(`The scan could not be started; it waits in its queue and is tried again: ${message}`),
+});
 
 /** The name of the scan's queue is misspelt, or the ScanQueue is not created yet. */
 export function queueNotFound(queue: string, namespace: string): WaitReason {
@@ -171,14 +185,30 @@ export function queueNotAllowed(queue: string, namespace: string, organisation: 
 
 export const targetRefused = (message: string): EndReason => failed('TargetRefused', message);
 
-export const queuedTooLong = (hours: number): EndReason =>
-  failed(
-    'QueueDeadline',
-    `The scan waited ${hours === 1 ? 'an hour' : `${Number(hours.toFixed(1))} hours`} in the queue; submit it again later.`,
-  );
+/** @param why what the scan waits for, if it is not only its turn */
+export function queuedTooLong(hours: number, why: string | null): EndReason {
+  const time = hours === 1 ? 'an hour' : `${Number(hours.toFixed(1))} hours`;
+  return failed('QueueDeadline', `The scan waited ${time} in the queue; submit it again later.${why === null ? '' : ` ${why}`}`);
+}
 
 export const timedOut = (seconds: number): EndReason =>
   failed('DeadlineExceeded', `The scan did not finish within ${seconds} s; try fewer pages.`);
+
+/** The condition reason of a scan whose pod runs. */
+export const conditionReasonOf = (phase: Phase): string => phase[0]!.toUpperCase() + phase.slice(1);
+
+/** The condition reasons of a scan that goes on, or waits for no more than its turn. */
+const GOES_ON: ReadonlySet<string | undefined> = new Set([
+  ...['Queued', 'Launching', 'Ending'],
+  ...POD_PHASES.map(conditionReasonOf),
+  undefined,
+]);
+
+/** What a live scan waits for, if it is not only its turn; null if it goes on. */
+export function waitMessage({ status }: AccessibilityScan): string | null {
+  const why = conditionOf(status?.conditions, 'Succeeded');
+  return GOES_ON.has(why?.reason) ? null : why!.message;
+}
 
 export const pendingTooLong = (seconds: number, cause: { reason: FailureReason; message: string }): EndReason =>
   failed(cause.reason, `The scanner could not start within ${seconds} s: ${cause.message}`);
@@ -194,7 +224,7 @@ export const nameTaken = (name: string): EndReason =>
     `A Job named ${name} exists and does not belong to this scan; delete the Job and this scan, then apply the scan again.`,
   );
 
-/** The API server rejected the scan's Job or Secret because of a quota, an admission webhook, or a malformed podTemplate. */
+/** The API server found the scan's Job or Secret invalid, as with a malformed podTemplate. */
 export const launchRefused = (reason: string): EndReason => failed('LaunchRefused', `The cluster rejected the scanner's Job: ${reason}`);
 
 /** The condition reason while results cannot be read, and if they could not be read for too long. */
@@ -224,6 +254,12 @@ export const crashed = (attempts: number, last: string): EndReason =>
   failed(
     'Crashed',
     `The scanner stopped unexpectedly ${attempts === 1 ? 'once' : `${attempts} times`} (last: ${last}). Try fewer pages or more memory (podTemplate.resources).`,
+  );
+
+export const podsLost = (lost: number, last: string): EndReason =>
+  failed(
+    'PodsLost',
+    `The scanner's pods were deleted or lost ${lost === 1 ? 'once' : `${lost} times`} (last: ${last}). Ask the administrator of this installation.`,
   );
 
 export const FAILED_WITHOUT_REASON = failed('GaveUp', 'The scanner failed without giving a reason; submit the scan again.');

@@ -7,7 +7,6 @@ import {
   jobWith,
   launched,
   messagesOf,
-  pendingPod,
   podWith,
   progress,
   runningFacts,
@@ -42,7 +41,6 @@ describe('messages of failed scans', () => {
     expect(endOf(runningFacts({ scan: auth, pods: waiting('ContainerCreating', '') }))?.message).to.match(
       /pulling the image curbcut\.dev\/scanner:1\)\. Check that the Secret sign-in exists in namespace curbcut/,
     );
-    expect(endOf(runningFacts({ pods: [pendingPod(0, 300)] }))?.message).to.match(/unschedulable \(0\/1 nodes are available\.\)/);
   });
 
   it('prefer what the container waits for now to an Event that is over', () => {
@@ -98,7 +96,7 @@ describe('messages of failed scans', () => {
       runningFacts({
         job: over,
         scan: scanWith(launched({ attempts: 3 })),
-        pods: [podWith(0, { phase: 'Failed', ...pod })],
+        pods: [0, 1, 2].map((attempt) => podWith(attempt, { phase: 'Failed', ...pod })),
         state: { search: searched() },
       });
     expect(
@@ -108,7 +106,9 @@ describe('messages of failed scans', () => {
     expect(
       endOf(status({ conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' }] }))?.message,
     ).to.match(/pod disrupted: PreemptionByScheduler/);
-    expect(endOf(runningFacts({ job: over, pods: [], state: { search: searched() } }))?.message).to.match(/once \(last: pod deleted\)/);
+    expect(endOf(runningFacts({ job: over, pods: [], state: { search: searched() } }))?.message).to.match(
+      /lost once \(last: pod deleted\)/,
+    );
   });
 
   it('state what is charged for a canceled or deleted scan: the most that its status or its pods reported', () => {

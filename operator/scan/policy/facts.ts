@@ -6,7 +6,7 @@ import type { Job, Pod } from '../kube-types.ts';
 import type { PodMessages } from '../results/pod-message-log.ts';
 import type { PodIdentity, PodStored } from '../../../core/protocol/pod-messages.ts';
 import type { Plan as Planned, States } from '../../runtime/controller.ts';
-import type { EndReason, WaitReason } from './condition-reasons.ts';
+import type { EndReason, Requeue, WaitReason } from './condition-reasons.ts';
 import type { StatusPatch, VerifiedResult } from './status.ts';
 /** The pod of a canceled scan has this long to store the pages that it has tested. Every other pod ends within seconds. */
 export const STOP_SECONDS = 45;
@@ -19,7 +19,9 @@ const TIMEOUTS = {
   launchMs: 30_000,
   /** The first and the longest wait of a scan that went back into its queue. */
   requeueBaseMs: 10_000,
-  requeueMaxMs: 600_000,
+  requeueMaxMs: 120_000,
+  /** From the creation of a pod until its scan gives the place back, while no node has room. Time for a new node. */
+  roomMs: 120_000,
   /** From the end of a deleted pod's grace period until its node is considered lost. */
   lostPodMs: 60_000,
   /** From the end of a completed scan to the deletion of its Job, so that the pod can exit by itself. */
@@ -41,7 +43,7 @@ const TIMEOUTS = {
 export type Timeouts = typeof TIMEOUTS & {
   /** The time for which a scan may wait for its admission, without the pauses of its queue. */
   queueMs: number;
-  /** From a pod's creation to its start, and from the Job's creation to its pod. */
+  /** From a pod's creation to its start, while the cluster has a place for it. */
   pendingMs: number;
   /** From one message of a pod to the next. */
   stuckMs: number;
@@ -58,6 +60,8 @@ export interface Facts {
   /** Null only if the Job does not exist: the gatherer asks the API server if the status names one. */
   job: Job | null;
   scannerImage: string;
+  /** The crashes after which the scanner is started again. */
+  retries: number;
   /** The Job's pods, ordered by attempt. */
   pods: readonly Pod[];
   /** The message of the latest Event that says why the Job has no pod, or why its newest pod does not start. */
@@ -73,17 +77,17 @@ export interface Facts {
 export type Action =
   /** Add the finalizer, and the label of the organisation that is charged. */
   | { do: 'claim' }
-  /** Run the preflight checks and queue the scan. End it if no name server has answered for `resolveMs`. */
-  | { do: 'vet'; resolveMs: number }
+  /** Start to run the preflight checks, which queue the scan or end it. */
+  | { do: 'vet' }
   | { do: 'reserve' }
   | { do: 'chooseBaseline' }
   | { do: 'launch' }
-  /** Give the scan's place back, because its credits cannot be reserved or its Job cannot be created. */
-  | { do: 'requeue'; why: WaitReason; status: StatusPatch }
+  /** Give the scan's place back, because of a condition of the cluster. Its Job is removed while it waits. */
+  | { do: 'requeue'; why: Requeue; status: StatusPatch }
   | { do: 'observe'; status: StatusPatch }
   /** State in the status that a change of the spec was seen, such as another TTL. */
   | { do: 'observeGeneration' }
-  | { do: 'mirror'; phase: Phase; pages: PageProgress }
+  | { do: 'mirror'; row: MirroredRow }
   /** Start to look for results and pods that no message and no watch has reported. */
   | { do: 'search' }
   | { do: 'ingest'; result: AnnouncedResult }
@@ -110,10 +114,12 @@ export const end = (why: EndReason): Plan => act({ do: 'end', end: why });
 
 /** In-memory state per live scan. Losing it, as after a restart, causes extra work but no wrong results. */
 export interface ReconcileState {
+  /** Whether the preflight checks have been started and have not ended. */
+  vetting: boolean;
   /** Since when, and when last, no name server answered for the scan's URL; null if its last vetting resolved it. */
   unresolved: { since: Date; at: Date } | null;
   /** The attempts to reserve credits or to create the Job that failed since the admission, and the last problem; null if none has. */
-  launchFailure: { count: number; message: string } | null;
+  launchFailure: (Requeue & { count: number }) | null;
   /** Whether this process created the Job. The status names the Job only with the next change. */
   launched: boolean;
   /** Whether this process has stopped the pods of the canceled scan. */
@@ -131,9 +137,16 @@ export interface ReconcileState {
   /** The last search for results that no message announced; null before the first one. */
   search: Search | null;
   /** The last write to the read model; null before the first write. */
-  mirrored: { phase: Phase; pages: PageProgress } | null;
+  mirrored: MirroredRow | null;
   mirroredAt: Date | null;
   statusAt: Date | null;
+}
+
+/** What the row of a live scan says of it. `message`: what it waits for. */
+export interface MirroredRow {
+  phase: Phase;
+  pages: PageProgress;
+  message: string | null;
 }
 
 /** Results that a pod announced, or that were found. `slot` is absent if they are in the slot of the pod. */
@@ -161,6 +174,7 @@ export type ReconcileStates = States<ReconcileState>;
 
 export function newReconcileState(): ReconcileState {
   return {
+    vetting: false,
     unresolved: null,
     launchFailure: null,
     launched: false,

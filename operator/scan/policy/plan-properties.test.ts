@@ -71,6 +71,7 @@ describe('plan, for arbitrary facts', () => {
     now: fc.constant(NOW),
     job: fc.constantFrom(null, jobWith(), jobWith({ type: 'Complete' }), jobWith({ type: 'Failed', reason: 'FailedIndexes' })),
     scannerImage: fc.constantFrom('scanner:1', 'scanner:2'),
+    retries: fc.constantFrom(0, 2),
     pods: fc.uniqueArray(pod, { selector: (one) => one.metadata.name, maxLength: 3 }),
     startFailure: fc.constantFrom(null, 'exceeded quota', 'Failed to create pod sandbox: user namespaces are not supported'),
     podMessages: fc
@@ -95,7 +96,7 @@ describe('plan, for arbitrary facts', () => {
         search: fc.constantFrom(null, searched(), searched(0), searched(1, 5)),
         noPodSince: fc.constantFrom(null, secondsAgo(10)),
         refused: fc.uniqueArray(attempt).map((attempts) => refusedAttempts(...attempts)),
-        mirrored: fc.option(fc.record({ phase, pages })),
+        mirrored: fc.option(fc.record({ phase, pages, message: fc.constant(null) })),
         mirroredAt: fc.constantFrom(null, secondsAgo(9)),
         statusAt: fc.constantFrom(null, secondsAgo(9)),
       })
@@ -172,7 +173,7 @@ describe('plan, for arbitrary facts', () => {
         const after = {
           ...known,
           scan: { ...known.scan, status: clean },
-          state: { ...known.state, mirrored: mirror ? { phase: mirror.phase, pages: mirror.pages } : known.state.mirrored },
+          state: { ...known.state, mirrored: mirror?.row ?? known.state.mirrored },
         } as Facts;
         return plan(after, TIMEOUTS).actions.every(({ do: what }) => what === 'failLostPod');
       }),

@@ -10,6 +10,7 @@ import {
   messagesOf,
   pendingPod,
   podName,
+  podWith,
   progress,
   runningFacts,
   runningPod,
@@ -17,8 +18,33 @@ import {
   searched,
   secondsAgo,
 } from '../../../test/support/scan-samples.ts';
+import type { Job, Pod } from '../kube-types.ts';
 import { plan } from './plan.ts';
 import type { Facts } from './facts.ts';
+
+/** What the API server and its webhooks answer to the Job controller. */
+const REFUSALS = [
+  ['of a quota', 'pods "x" is forbidden: exceeded quota: tight'],
+  ['of Pod Security', 'pods "x" is forbidden: violates PodSecurity "restricted:latest"'],
+  [
+    'a webhook is down',
+    'Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: context deadline exceeded',
+  ],
+] as const;
+
+const jobSince = (seconds: number): Job => ({ ...jobWith(), metadata: { ...jobWith().metadata, creationTimestamp: ago(seconds) } });
+const waitingPod = (seconds: number): Pod =>
+  podWith(
+    0,
+    { phase: 'Pending', containerStatuses: [{ name: 'scanner', image: 'x', state: { waiting: { reason: 'ErrImagePull' } } }] },
+    seconds,
+  );
+/** A pod that was deleted while it ran. */
+const lostPod = (attempt: number): Pod => {
+  const ended = endedPod(attempt, 143);
+  return { ...ended, metadata: { ...ended.metadata, deletionTimestamp: ago(1) } };
+};
+const crashedAnd = (search: ReturnType<typeof searched> | null, ...pods: Pod[]): Facts => runningFacts({ pods, state: { search } });
 
 describe('plan for a running scan', () => {
   const table: [string, Facts, string[]][] = [
@@ -31,30 +57,23 @@ describe('plan for a running scan', () => {
         job: { ...jobWith(), metadata: { ...jobWith().metadata, creationTimestamp: ago(300) } },
         state: { search: searched() },
       }),
-      ['PodNotCreated'],
+      ['requeue'],
     ],
+    // conditions of the cluster
+    ...REFUSALS.flatMap(([what, message]): [string, Facts, string[]][] =>
+      [29, 30].map((seconds) => [
+        `no pod for ${seconds} s, because ${what}`,
+        runningFacts({ pods: [], startFailure: message, job: jobSince(seconds), state: { search: searched() } }),
+        seconds < 30 ? ['observe', 'mirror'] : ['requeue'],
+      ]),
+    ),
+    ['no node has room for 119 s', runningFacts({ pods: [pendingPod(0, 119)] }), ['observe', 'mirror']],
+    ['no node has room for 120 s', runningFacts({ pods: [pendingPod(0, 120)] }), ['requeue']],
     [
-      'no pod because of a quota',
-      runningFacts({
-        pods: [],
-        startFailure: 'pods "x" is forbidden: exceeded quota: tight',
-        job: { ...jobWith(), metadata: { ...jobWith().metadata, creationTimestamp: ago(300) } },
-        state: { search: searched() },
-      }),
-      ['QuotaExceeded'],
+      'no node has room for a second pod: results of the first one are searched',
+      runningFacts({ scan: scanWith(launched({ attempts: 1 })), pods: [lostPod(0), pendingPod(1, 120)] }),
+      ['search'],
     ],
-    [
-      'no pod because of Pod Security',
-      runningFacts({
-        pods: [],
-        startFailure: 'pods "x" is forbidden: violates PodSecurity "restricted:latest"',
-        job: { ...jobWith(), metadata: { ...jobWith().metadata, creationTimestamp: ago(300) } },
-        state: { search: searched() },
-      }),
-      ['PodForbidden'],
-    ],
-    ['pod pending', runningFacts({ pods: [pendingPod(0, 299)] }), ['observe', 'mirror']],
-    ['pod pending beyond the deadline', runningFacts({ pods: [pendingPod(0, 300)] }), ['Unschedulable']],
     [
       'no replacement pod yet',
       runningFacts({ scan: scanWith(launched({ attempts: 1 })), pods: [endedPod(0, 1)], state: { noPodSince: secondsAgo(299) } }),
@@ -67,8 +86,22 @@ describe('plan for a running scan', () => {
         pods: [endedPod(0, 1)],
         state: { noPodSince: secondsAgo(300), search: searched() },
       }),
-      ['PodNotCreated'],
+      ['requeue'],
     ],
+    // faults of image and container
+    ['image not pulled for 299 s', runningFacts({ pods: [waitingPod(299)] }), ['observe', 'mirror']],
+    ['image not pulled for 300 s', runningFacts({ pods: [waitingPod(300)] }), ['ImagePull']],
+    // crashes and lost pods
+    ['crashed as often as it is retried', runningFacts({ pods: [endedPod(0, 1), endedPod(1, 1)] }), ['observe', 'mirror']],
+    ['crashed once more', crashedAnd(searched(), endedPod(0, 1), endedPod(1, 1), endedPod(2, 1)), ['Crashed']],
+    ['crashed once more, not searched for results', crashedAnd(null, endedPod(0, 1), endedPod(1, 1), endedPod(2, 1)), ['search']],
+    [
+      'lost more pods than that, and crashed once',
+      crashedAnd(searched(), endedPod(0, 1), lostPod(1), runningPod(9)),
+      ['observe', 'mirror'],
+    ],
+    ['lost eleven pods', crashedAnd(searched(), runningPod(11)), ['observe', 'mirror']],
+    ['lost twelve pods', crashedAnd(searched(), runningPod(12)), ['PodsLost']],
     // stuck pod
     [
       'no message within the stuck deadline',
@@ -126,7 +159,7 @@ describe('plan for a running scan', () => {
       }),
     );
     const podMessages = messagesOf({ progress: progress(0, { pages: { scanned: 2, failed: 0, total: 4 } }) });
-    const mirrored = { phase: 'scanning' as const, pages: { scanned: 1, failed: 0, total: 4 } };
+    const mirrored = { phase: 'scanning' as const, pages: { scanned: 1, failed: 0, total: 4 }, message: null };
     const facts = runningFacts({ scan, podMessages, state: { mirrored, statusAt: secondsAgo(1), mirroredAt: secondsAgo(0.4) } });
     const { actions, wakeAfterMs } = plan(facts, TIMEOUTS);
     expect(actions).to.deep.equal([]);

@@ -35,6 +35,10 @@ const withBaseline = (status: Parameters<typeof scanWith>[0]) => {
 const withoutCredits = scanWith(launched({ jobName: undefined, pages: { requested: 5, reserved: 0, scanned: 0, failed: 0 } }));
 const justAdmitted = scanWith(launched({ jobName: undefined, conditions: [condition('Admitted', 'True', 'Admitted', 2)] }));
 
+const QUEUED_ROW = { phase: 'queued' as const, pages: { scanned: 0, failed: 0, total: 0 }, message: null };
+/** @param seconds since it may be admitted again */
+const requeued = (seconds: number) => scanWith({ phase: 'queued', attempts: 0, requeueState: { count: 1, requeueAt: ago(seconds) } });
+
 describe('plan', () => {
   const table: [string, Facts, string[]][] = [
     // deletion
@@ -104,7 +108,17 @@ describe('plan', () => {
     // new scans
     ['new', factsOf({ scan: scanWith(undefined, free) }), ['claim']],
     ['claimed', factsOf(), ['vet']],
-    ['waiting for name servers, asked just now', factsOf({ state: { unresolved: { since: secondsAgo(99), at: secondsAgo(1) } } }), []],
+    [
+      'waiting for name servers, asked just now',
+      factsOf({ state: { unresolved: { since: secondsAgo(99), at: secondsAgo(1) } } }),
+      ['mirror'],
+    ],
+    ['being vetted', factsOf({ state: { vetting: true, mirrored: QUEUED_ROW } }), []],
+    [
+      'being vetted, spec.cancel set',
+      factsOf({ scan: scanWith(undefined, { spec: { cancel: true } }), state: { vetting: true } }),
+      ['Canceled'],
+    ],
     [
       'waiting for name servers, asked before the clock was set back',
       factsOf({ state: { unresolved: { since: secondsAgo(9), at: secondsAgo(-3600) } } }),
@@ -125,7 +139,10 @@ describe('plan', () => {
       ['vet'],
     ],
     // queue
-    ['queued', factsOf({ scan: scanWith({ phase: 'queued' }) }), []],
+    ['queued', factsOf({ scan: scanWith({ phase: 'queued' }) }), ['mirror']],
+    ['queued, mirrored', factsOf({ scan: scanWith({ phase: 'queued' }), state: { mirrored: QUEUED_ROW } }), []],
+    ['queued again, its Job still there', factsOf({ scan: requeued(-5), job: jobWith() }), ['removeJob']],
+    ['queued again according to an old status', factsOf({ scan: requeued(61), job: jobWith() }), ['mirror']],
     [
       'queued beyond the queue deadline',
       factsOf({ scan: scanWith({ phase: 'queued' }, { metadata: { creationTimestamp: ago(3600) } }) }),
@@ -142,7 +159,7 @@ describe('plan', () => {
         scan: scanWith({ phase: 'queued' }, { metadata: { creationTimestamp: ago(9999) } }),
         queuePauses: [{ startTime: ago(9000), endTime: ago(2000) }],
       }),
-      [],
+      ['mirror'],
     ],
     // launch
     ['admitted', factsOf({ scan: scanWith(launched({ jobName: undefined })) }), ['launch']],
@@ -160,26 +177,34 @@ describe('plan', () => {
     ],
     [
       'admitted, four attempts failed',
-      factsOf({ scan: justAdmitted, state: { launchFailure: { count: 4, message: 'down' } } }),
+      factsOf({ scan: justAdmitted, state: { launchFailure: { reason: 'LaunchFailed', count: 4, message: 'down' } } }),
       ['launch'],
     ],
     [
       'admitted, five attempts failed',
-      factsOf({ scan: justAdmitted, state: { launchFailure: { count: 5, message: 'down' } } }),
+      factsOf({ scan: justAdmitted, state: { launchFailure: { reason: 'LaunchFailed', count: 5, message: 'down' } } }),
       ['requeue'],
     ],
     [
       'admitted, two slow attempts failed',
-      factsOf({ scan: scanWith(launched({ jobName: undefined })), state: { launchFailure: { count: 2, message: 'down' } } }),
+      factsOf({
+        scan: scanWith(launched({ jobName: undefined })),
+        state: { launchFailure: { reason: 'LaunchFailed', count: 2, message: 'down' } },
+      }),
       ['requeue'],
     ],
     [
       'Job replaced long after the admission, one attempt failed',
       factsOf({
         scan: scanWith(launched({ jobName: undefined, replacedJob: 'job-uid' })),
-        state: { launchFailure: { count: 1, message: 'down' } },
+        state: { launchFailure: { reason: 'LaunchFailed', count: 1, message: 'down' } },
       }),
       ['launch'],
+    ],
+    [
+      'admitted, one attempt forbidden',
+      factsOf({ scan: justAdmitted, state: { launchFailure: { reason: 'LaunchForbidden', count: 1, message: 'no' } } }),
+      ['requeue'],
     ],
     ['Job deleted', factsOf({ scan: scanWith(launched()) }), ['search']],
     ['Job deleted, nothing found', factsOf({ scan: scanWith(launched()), state: { search: searched() } }), ['JobLost']],
@@ -252,7 +277,10 @@ describe('plan', () => {
     const requeueAfter = (count?: number) => {
       const requeueState = count === undefined ? undefined : { count, requeueAt: ago(99) };
       const scan = scanWith(launched({ jobName: undefined, ...(requeueState && { requeueState }) }));
-      const [action] = plan(factsOf({ scan, state: { launchFailure: { count: 5, message: 'no\n.' } } }), TIMEOUTS).actions;
+      const [action] = plan(
+        factsOf({ scan, state: { launchFailure: { reason: 'LaunchFailed', count: 5, message: 'no\n.' } } }),
+        TIMEOUTS,
+      ).actions;
       if (action?.do !== 'requeue') return expect.fail();
       expect(action.why).to.deep.equal({
         reason: 'LaunchFailed',
@@ -263,7 +291,23 @@ describe('plan', () => {
     };
     expect(requeueAfter()).to.deep.equal({ count: 1, requeueAt: ago(-10) });
     expect(requeueAfter(1)).to.deep.equal({ count: 2, requeueAt: ago(-20) });
-    expect(requeueAfter(50)).to.deep.equal({ count: 51, requeueAt: ago(-600) });
+    expect(requeueAfter(50)).to.deep.equal({ count: 51, requeueAt: ago(-120) });
+  });
+
+  it('says what a waiting scan waits for, in its row and at the deadline of its queue', () => {
+    const message = 'The scan could not be started; it waits in its queue and is tried again: no room.';
+    const waiting = (seconds: number) => {
+      const conditions = [{ ...condition('Succeeded', 'Unknown', 'Unschedulable'), message }];
+      return plan(
+        factsOf({ scan: scanWith({ phase: 'queued', conditions }, { metadata: { creationTimestamp: ago(seconds) } }) }),
+        TIMEOUTS,
+      );
+    };
+    expect(waiting(60).actions).to.deep.equal([{ do: 'mirror', row: { ...QUEUED_ROW, message } }]);
+    const [last] = waiting(3600).actions;
+    expect(last?.do === 'end' && last.end.message).to.equal(
+      `The scan waited an hour in the queue; submit it again later. ${message} Nothing was charged.`,
+    );
   });
 
   it('wakes at the next deadline', () => {
@@ -272,7 +316,7 @@ describe('plan', () => {
       40_000,
     );
     expect(plan(factsOf({ scan: ended('done', 20, free), job: jobWith() }), TIMEOUTS).wakeAfterMs).to.equal(40_000);
-    expect(plan(runningFacts({ pods: [pendingPod(0, 100)] }), TIMEOUTS).wakeAfterMs).to.equal(200_000);
+    expect(plan(runningFacts({ pods: [pendingPod(0, 100)] }), TIMEOUTS).wakeAfterMs).to.equal(20_000);
     expect(plan(factsOf({ scan: ended('done', 20, free) }), TIMEOUTS).wakeAfterMs).to.equal(null);
   });
 });

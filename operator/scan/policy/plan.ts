@@ -7,13 +7,14 @@ import { type AccessibilityScan, SETTLE_FINALIZER } from '../../../core/protocol
 import { waitedMs } from '../../queue/waiting.ts';
 import { dueIn, timestamp } from '../../../platform/clock.ts';
 import { admittedAt, isPending, isPodTerminal, type Job, jobEnd, type Pod } from '../kube-types.ts';
-import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, identityOf, type PodProblem } from './pods.ts';
+import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, failuresOf, identityOf, LOST_MAX, type PodProblem } from './pods.ts';
 import * as reasons from './condition-reasons.ts';
 import {
   act,
   type Action,
   end,
   type Facts,
+  type MirroredRow,
   OPERATOR_MARGIN_SECONDS,
   type Plan,
   reservedPages,
@@ -22,7 +23,7 @@ import {
 } from './facts.ts';
 import { announcedResults, canceled, endAfterSearch, failedPermanently, isRefused, runAgain, search, stored } from './results.ts';
 import { attemptsSoFar, pagesOf, progressOf, statusChange } from './progress.ts';
-import { hasEnded, isOutdated, type StatusPatch, waitingStatus } from './status.ts';
+import { hasEnded, isOutdated, phaseOf, type StatusPatch, waitingStatus, withStatus } from './status.ts';
 /** The time after which the pauses of a queue should be known. */
 const PAUSES_KNOWN_MS = 1_000;
 
@@ -46,7 +47,14 @@ export function plan(facts: Facts, timeouts: Timeouts): Plan {
   // Its successor has the same name.
   if (facts.job.metadata.uid === scan.status.replacedJob) return act({ do: 'removeJob' });
 
-  return timedOut(facts) ?? failedPermanently(facts) ?? stored(facts) ?? jobOver(facts, timeouts) ?? running(facts, timeouts);
+  return (
+    timedOut(facts) ??
+    failedPermanently(facts) ??
+    stored(facts) ??
+    failedTooOften(facts) ??
+    jobOver(facts, timeouts) ??
+    running(facts, timeouts)
+  );
 }
 
 function deleted(facts: Facts, claimed: boolean): Plan {
@@ -91,16 +99,34 @@ function settled({ scan, job, now }: Facts, claimed: boolean, timeouts: Timeouts
 
 /** A scan that is not in its queue yet. It waits while no name server answers. */
 function unvetted(facts: Facts, timeouts: Timeouts): Plan {
-  const left = dueIn(facts.state.unresolved?.at ?? null, timeouts.resolveAgainMs, facts.now);
-  if (left <= 0) return act({ do: 'vet', resolveMs: timeouts.resolveMs });
   const waiting = queued(facts, timeouts);
-  return waiting.wakeAfterMs === null ? waiting : { actions: [], wakeAfterMs: Math.min(left, waiting.wakeAfterMs) };
+  if (facts.state.vetting) return waiting;
+  const left = dueIn(facts.state.unresolved?.at ?? null, timeouts.resolveAgainMs, facts.now);
+  if (left <= 0) return act({ do: 'vet' });
+  return { actions: waiting.actions, wakeAfterMs: soonest([left, waiting.wakeAfterMs ?? Infinity]) };
 }
 
-function queued({ scan, queuePauses, now }: Facts, timeouts: Timeouts): Plan {
+function queued(facts: Facts, timeouts: Timeouts): Plan {
+  const { scan, job, queuePauses, now } = facts;
+  // It has given its place back. A later Job is of an admission that the cache does not hold yet.
+  if (job !== null && createdAt(job) < Date.parse(scan.status?.requeueState?.requeueAt ?? '')) return act({ do: 'removeJob' });
   if (queuePauses === null) return { actions: [], wakeAfterMs: PAUSES_KNOWN_MS };
+  const why = reasons.waitMessage(scan);
   const left = timeouts.queueMs - waitedMs(scan, queuePauses, now);
-  return left > 0 ? { actions: [], wakeAfterMs: left } : end(reasons.queuedTooLong(timeouts.queueMs / 3_600_000));
+  if (left <= 0) return end(reasons.queuedTooLong(timeouts.queueMs / 3_600_000, why));
+  const { action, left: mirrorIn } = mirror(facts, { phase: phaseOf(scan), pages: pagesOf(facts), message: why }, timeouts);
+  return { actions: action === null ? [] : [action], wakeAfterMs: soonest([left, mirrorIn]) };
+}
+
+/** Mirrors the row, unless that was done shortly before. `left`: milliseconds until it may be done. */
+function mirror(
+  { state: { mirrored, mirroredAt }, now }: Facts,
+  row: MirroredRow,
+  { mirrorEveryMs }: Timeouts,
+): { action: Action | null; left: number } {
+  if (isDeepStrictEqual(mirrored, row)) return { action: null, left: Infinity };
+  const left = mirrored?.phase !== row.phase ? 0 : dueIn(mirroredAt, mirrorEveryMs, now);
+  return left > 0 ? { action: null, left } : { action: { do: 'mirror', row }, left: Infinity };
 }
 
 /** The operator's own deadline for the scan, in milliseconds since the epoch, based on the deadline in the Job. */
@@ -131,7 +157,18 @@ function jobOver(facts: Facts, timeouts: Timeouts): Plan | null {
   if (over.succeeded) return mayReplace(facts) ? act({ do: 'replaceJob', why: reasons.RUN_AGAIN }) : end(reasons.NO_RESULTS);
   if (over.reason === 'DeadlineExceeded') return end(reasons.timedOut(secondsGiven(facts.job?.spec?.activeDeadlineSeconds)));
   if (over.reason === 'PodFailurePolicy') return end(reasons.FAILED_WITHOUT_REASON);
-  return end(reasons.crashed(Math.max(1, attemptsSoFar(facts.scan.status, facts.pods).attempts), describePodEnd(facts.pods.at(-1))));
+  const { crashed, lost } = failures(facts);
+  const last = describePodEnd(facts.pods.at(-1));
+  return end(crashed.length === 0 ? reasons.podsLost(Math.max(1, lost), last) : reasons.crashed(crashed.length, last));
+}
+
+const failures = ({ scan, pods }: Facts) => failuresOf(pods, attemptsSoFar(scan.status, pods).attempts);
+
+/** Crashes are the scan's own. Lost pods have a limit of their own: whatever deletes them, each runs the scan from its start. */
+function failedTooOften(facts: Facts): Plan | null {
+  const { crashed, lost } = failures(facts);
+  if (crashed.length > facts.retries) return endAfterSearch(facts, reasons.crashed(crashed.length, describePodEnd(crashed.at(-1))));
+  return lost > LOST_MAX ? endAfterSearch(facts, reasons.podsLost(lost, describePodEnd(facts.pods.at(-1)))) : null;
 }
 
 /** A Job is replaced once, if the deadline of its pods has not passed. */
@@ -159,15 +196,27 @@ function notStarted(facts: Facts): { since: number; problem: PodProblem } | null
   return { since, problem: diagnoseMissingPod(newest === undefined ? startFailure : null) };
 }
 
+/** How long a pod may wait for its start until the scan ends, or gives its place back. */
+function allowedWaitMs(problem: PodProblem, { startFailure }: Facts, { pendingMs, roomMs, launchMs }: Timeouts): number {
+  if (problem.reason === 'Unschedulable') return roomMs;
+  // Without an Event, the Job controller may be slow: it waits longer after each pod that was deleted.
+  if (reasons.isOfCluster(problem)) return startFailure === null ? pendingMs : launchMs;
+  return problem.hopeless ? Math.min(HOPELESS_MS, pendingMs) : pendingMs;
+}
+
 function running(facts: Facts, timeouts: Timeouts): Plan {
   const { now, scan, job, pods, state } = facts;
   const wakes = [giveUpAt(facts) - now.getTime()];
 
   const waits = notStarted(facts);
   if (waits !== null) {
-    const allowedMs = waits.problem.hopeless ? Math.min(HOPELESS_MS, timeouts.pendingMs) : timeouts.pendingMs;
+    const { problem } = waits;
+    const allowedMs = allowedWaitMs(problem, facts, timeouts);
     const left = waits.since + allowedMs - now.getTime();
-    if (left <= 0) return endAfterSearch(facts, reasons.pendingTooLong(Math.round(allowedMs / 1000), waits.problem));
+    if (left <= 0)
+      return reasons.isOfCluster(problem)
+        ? (search(facts) ?? requeue(facts, problem, timeouts))
+        : endAfterSearch(facts, reasons.pendingTooLong(Math.round(allowedMs / 1000), problem));
     wakes.push(left);
   }
   const stuckLeft = stuckIn(facts, timeouts);
@@ -185,18 +234,19 @@ function running(facts: Facts, timeouts: Timeouts): Plan {
   }
   const seen = progressOf(facts);
   const change = statusChange(scan, seen, job!, now);
+  let stated = scan;
   if (change !== null) {
     const waits = { phase: 0, pod: timeouts.podStateMs, pages: timeouts.statusEveryMs };
     const left = dueIn(state.statusAt, waits[change.about], now);
     if (left > 0) wakes.push(left);
-    else actions.push({ do: 'observe', status: change.patch });
+    else {
+      actions.push({ do: 'observe', status: change.patch });
+      stated = withStatus(scan, change.patch);
+    }
   }
-  const { mirrored } = state;
-  if (!isDeepStrictEqual(mirrored, { phase: seen.phase, pages: seen.pages })) {
-    const left = mirrored?.phase !== seen.phase ? 0 : dueIn(state.mirroredAt, timeouts.mirrorEveryMs, now);
-    if (left > 0) wakes.push(left);
-    else actions.push({ do: 'mirror', phase: seen.phase, pages: seen.pages });
-  }
+  const { action, left } = mirror(facts, { phase: seen.phase, pages: seen.pages, message: reasons.waitMessage(stated) }, timeouts);
+  wakes.push(left);
+  if (action !== null) actions.push(action);
   return { actions, wakeAfterMs: soonest(wakes) };
 }
 
@@ -225,17 +275,23 @@ function soonest(waits: readonly number[]): number | null {
 const FAILURES_MAX = 5;
 
 /**
- * Reserves the credits of an admitted manifest, chooses the baseline and then creates the Job. After too many failures or too much
- * time it gives the place back, as when an admission webhook of one namespace fails. The scan then waits in its queue with back-off,
- * as Kueue's requeued workloads do.
+ * Reserves the credits of an admitted manifest, chooses the baseline and then creates the Job. After a refusal, too many failures or
+ * too much time it gives the place back, as when an admission webhook of one namespace fails.
  */
-function launchOrRequeue({ scan, state: { launchFailure: failure }, now }: Facts, admitted: Date, timeouts: Timeouts): Plan {
+function launchOrRequeue(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
+  const { scan, state, now } = facts;
+  const { launchFailure: failure } = state;
   // A second Job is created long after the admission.
   const isLate = scan.status?.replacedJob === undefined && now.getTime() - admitted.getTime() >= timeouts.launchMs;
-  const isOver = failure !== null && (failure.count >= FAILURES_MAX || isLate);
-  if (!isOver) return act({ do: nextStep(scan) });
-  const why = reasons.launchFailed(failure.message);
-  return act({ do: 'requeue', why, status: { ...waitingStatus(scan, why, now), requeueState: nextTry(scan, timeouts, now) } });
+  const isOver = failure !== null && (failure.reason !== 'LaunchFailed' || failure.count >= FAILURES_MAX || isLate);
+  return isOver ? requeue(facts, failure, timeouts) : act({ do: nextStep(scan) });
+}
+
+/** The scan waits in its queue with back-off, as Kueue's requeued workloads do. The attempts of its next Job count from 0. */
+function requeue({ scan, now }: Facts, problem: reasons.Requeue, timeouts: Timeouts): Plan {
+  const why = reasons.requeued(problem);
+  const noJob = { jobName: null, podName: null, attempts: 0 };
+  return act({ do: 'requeue', why, status: { ...waitingStatus(scan, why, now), ...noJob, requeueState: nextTry(scan, timeouts, now) } });
 }
 
 /** The baseline is chosen once and written to the status first, so that the input of each Job names the same one. */

@@ -2,7 +2,8 @@
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
 import type { FailureReason } from '../../../core/scan/phases.ts';
-import { isPodTerminal, type Pod, scannerImage, scannerState } from '../kube-types.ts';
+import type { RequeueReason } from './condition-reasons.ts';
+import { type Job, isPodTerminal, type Pod, scannerImage, scannerState } from '../kube-types.ts';
 import { POD_IDENTITY_ANNOTATIONS, podIdentity, type PodIdentity } from '../../../core/protocol/pod-messages.ts';
 
 /**
@@ -35,6 +36,29 @@ export function hadPod(pods: readonly Pod[], attempt: number): boolean {
 
 /** The largest setting for the number of retries after crashes. */
 export const RETRIES_MAX = 10;
+/** The number of pods that a scan may lose: deleted ones, evictions and lost nodes. More than any setting of the retries. */
+export const LOST_MAX = RETRIES_MAX + 1;
+
+/** The retries after crashes that were set when a Job was created. Those of earlier versions do not allow for lost pods. */
+export function retriesOf({ spec }: Job): number | undefined {
+  const limit = spec?.backoffLimitPerIndex;
+  return limit === undefined || limit <= RETRIES_MAX ? limit : limit - LOST_MAX;
+}
+
+/** Whether the scanner itself ended a pod. One that was deleted, evicted or never started is lost. */
+const hasCrashed = (pod: Pod): boolean =>
+  pod.status?.phase === 'Failed' &&
+  pod.metadata.deletionTimestamp === undefined &&
+  conditionOf(pod.status.conditions, 'DisruptionTarget')?.status !== 'True' &&
+  scannerState(pod).terminated !== undefined;
+
+/** The pods of a Job that crashed, and the number of those that were lost. @param attempts the pods that it has had, deleted ones included */
+export function failuresOf(pods: readonly Pod[], attempts: number): { crashed: Pod[]; lost: number } {
+  const crashed = pods.filter(hasCrashed);
+  const newest = pods.at(-1);
+  const goesOn = newest !== undefined && (!isPodTerminal(newest) || newest.status?.phase === 'Succeeded');
+  return { crashed, lost: Math.max(0, attempts - crashed.length - (goesOn ? 1 : 0)) };
+}
 
 /** The identities that get upload links at launch, ordered by attempt. @param retries after crashes */
 export function uploadSlots(retries: number): PodIdentity[] {
@@ -42,12 +66,14 @@ export function uploadSlots(retries: number): PodIdentity[] {
 }
 
 /** A condition reason, and the end of the sentence "The scanner could not start …: ". */
-export interface PodProblem {
-  reason: FailureReason;
-  message: string;
-  /** The pod will not start, however long it waits. */
-  hopeless?: boolean;
-}
+export type PodProblem =
+  | {
+      reason: FailureReason;
+      message: string;
+      /** The pod will not start, however long it waits. */
+      hopeless?: boolean;
+    }
+  | { reason: RequeueReason; message: string };
 
 /** What kubelets, containerd, CRI-O and runc say about a node without user namespaces, or without ID-mapped mounts for them. */
 const USER_NAMESPACES = /user ?namespaces?\b|\buserns\b|MOUNT_ATTR_IDMAP|id-?mapp?ed mounts?|\bidmap|max_user_namespaces/i;
@@ -120,10 +146,13 @@ export function diagnosePendingPod(pod: Pod, scan: AccessibilityScan, warning: s
   };
 }
 
+/** Whether a ResourceQuota is the cause of a refusal by the API server. */
+export const isQuota = (message: string): boolean => /exceeded quota/i.test(message);
+
 /** Returns why the pod does not exist. @param startFailure the message of the Job controller's last FailedCreate Event, if any */
 export function diagnoseMissingPod(startFailure: string | null): PodProblem {
   if (startFailure === null) return { reason: 'PodNotCreated', message: 'the Job controller created no pod.' };
-  if (/exceeded quota/i.test(startFailure)) return { reason: 'QuotaExceeded', message: `quota exceeded (${sentence(startFailure)})` };
+  if (isQuota(startFailure)) return { reason: 'QuotaExceeded', message: `quota exceeded (${sentence(startFailure)})` };
   if (/PodSecurity|forbidden/i.test(startFailure))
     return { reason: 'PodForbidden', message: `pod forbidden in this namespace (${sentence(startFailure)})` };
   return { reason: 'PodNotCreated', message: `pod creation failed (${sentence(startFailure)})` };

@@ -7,7 +7,7 @@ import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, identityOf } fr
 import { isPodTerminal, isPending, type Job, type Pod } from '../kube-types.ts';
 import { liveUpdates, phaseOf, scanConditions, type StatusPatch } from './status.ts';
 import { timestamp } from '../../../platform/clock.ts';
-import { sanitize, type WaitReason } from './condition-reasons.ts';
+import { conditionReasonOf, sanitize, type WaitReason } from './condition-reasons.ts';
 import type { Facts } from './facts.ts';
 
 /** The plausible maximum of failed and of known pages. Progress with more is ignored. */
@@ -82,7 +82,7 @@ function stateOf({ scan, pods, startFailure }: ProgressFacts, phase: Phase): Wai
     const cause = diagnosePendingPod(pod, scan, startFailure);
     return { reason: cause.reason, message: sanitize(`The scanner has not started yet: ${cause.message}`) };
   }
-  return { reason: phase[0]!.toUpperCase() + phase.slice(1), message: `Pod ${pod.metadata.name} is running.` };
+  return { reason: conditionReasonOf(phase), message: `Pod ${pod.metadata.name} is running.` };
 }
 
 /** The part of the progress that is not in the status yet, and the most important thing that it changes; null if nothing differs. */
