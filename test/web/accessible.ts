@@ -1,4 +1,7 @@
-/** Tests a page with the scanner's own axe-core: WCAG 2.2 AA and best practices, wide and narrow, light and dark. */
+/**
+ * Tests a page with the scanner's own axe-core: WCAG 2.2 AA and best practices. A commit has axe-core look at the wide light page
+ * and measures the narrow one; the night does both for every size and scheme. api/web/tokens.test.ts has the colours of the dark one.
+ */
 import { expect } from 'chai';
 import type { CDPSession, Page } from 'playwright-core';
 import { axeOptions, axeSource } from '../../scanner-image/page/scripts/source.ts';
@@ -19,7 +22,6 @@ const VIEWS = [
   { suffix: '-narrow', size: NARROW, colorScheme: 'light' },
   { suffix: '-narrow-dark', size: NARROW, colorScheme: 'dark' },
 ] as const;
-/** For a commit, two views have both sizes and both schemes. */
 const TESTED_VIEWS = SCREENSHOTS === null ? [VIEWS[0], VIEWS[3]] : VIEWS;
 
 /** The elements that end beyond the window, for the message. */
@@ -38,7 +40,7 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
   for (const { suffix, size, colorScheme } of TESTED_VIEWS) {
     await page.setViewportSize(size);
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    found.push(...(await axe.findings()).map((finding) => `${name}${suffix}: ${finding}`));
+    if (SCREENSHOTS !== null || size === DESKTOP) found.push(...(await axe.findings()).map((finding) => `${name}${suffix}: ${finding}`));
     const wider = await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
     if (size === NARROW)
       for (const id of await page.evaluate<string[]>(SCROLLING_TABLES)) found.push(`${name}${suffix}: the table ${id} scrolls sideways`);

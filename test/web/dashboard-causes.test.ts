@@ -9,7 +9,6 @@ import { PICTURE_SIZE, storePicture, takePicture } from './element-pictures.ts';
 import { reportWith } from './large-report.ts';
 import { openAs } from './open-as.ts';
 import { storeReportView } from './scan-views.ts';
-import { takeScreenshot } from './screenshots.ts';
 import { useWeb } from './web.ts';
 
 const URL = 'https://example.com/';
@@ -55,30 +54,25 @@ describe('the root causes of a scan', () => {
 
   const linesOf = (page: Page): Promise<string[]> => page.locator('#causes .cause summary h3').allInnerTexts();
 
-  for (const [pages, causes] of [
-    [40, 75],
-    [500, 3_000],
-  ] as const)
-    it(`are limited at first sight, and none reads as another, for ${pages} pages with ${causes} causes`, async () => {
-      const { page, id } = await open(pages, causes);
-      for (const size of SIZES) {
-        await page.setViewportSize(size);
-        await takeScreenshot(page, `first-sight-${pages}-${size.width}`);
-        const height = await page.evaluate<number>('document.documentElement.scrollHeight');
-        expect(height, `at ${size.width} px`).to.be.at.most(HEIGHT_MAX_PX);
-      }
-      for (const path of ['', '/pages', '/pages?sort=violations', '/pages/1', '?severity=serious&part=3', '?size=25']) {
-        const answer = await page.request.get(`/dashboard/scans/${id}${path}`);
-        expect(answer.status()).to.equal(200);
-        expect((await answer.body()).byteLength, path).to.be.at.most(HTML_MAX_BYTES);
-      }
-      const lines = await linesOf(page);
-      expect(lines).to.have.length(ALL_CAUSES.size);
-      expect(new Set(lines).size).to.equal(ALL_CAUSES.size);
-      expect(await page.locator('#causes .cause > details[open]').count()).to.equal(3);
-      expect(await page.locator('#causes-shown').innerText()).to.match(/^1 to 5 of (75|3,000) root causes\.$/);
-      await expectAccessible(page, `dashboard-scan-${pages}-pages`);
-    });
+  it('are limited at first sight, and none reads as another, for 500 pages with 3,000 causes', async () => {
+    const { page, id } = await open(500, 3_000);
+    for (const size of SIZES) {
+      await page.setViewportSize(size);
+      const height = await page.evaluate<number>('document.documentElement.scrollHeight');
+      expect(height, `at ${size.width} px`).to.be.at.most(HEIGHT_MAX_PX);
+    }
+    for (const path of ['', '/pages', '/pages?sort=violations', '/pages/1', '?severity=serious&part=3', '?size=25']) {
+      const answer = await page.request.get(`/dashboard/scans/${id}${path}`);
+      expect(answer.status()).to.equal(200);
+      expect((await answer.body()).byteLength, path).to.be.at.most(HTML_MAX_BYTES);
+    }
+    const lines = await linesOf(page);
+    expect(lines).to.have.length(ALL_CAUSES.size);
+    expect(new Set(lines).size).to.equal(ALL_CAUSES.size);
+    expect(await page.locator('#causes .cause > details[open]').count()).to.equal(3);
+    expect(await page.locator('#causes-shown').innerText()).to.match(/^1 to 5 of 3,000 root causes\.$/);
+    await expectAccessible(page, 'dashboard-scan-causes');
+  });
 
   it('state why the scan did not pass once', async () => {
     const { page } = await open(4, 8);
@@ -173,6 +167,5 @@ describe('the root causes of a scan', () => {
     await page.getByRole('link', { name: 'Next' }).first().click();
     expect(await page.locator('h1').innerText()).to.include('Page 3 of 40');
     expect((await page.goto(`/dashboard/scans/${id}/pages/41`))!.status()).to.equal(404);
-    await takeScreenshot(page, 'dashboard-scan-page-missing');
   });
 });

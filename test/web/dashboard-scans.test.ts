@@ -27,14 +27,6 @@ describe('the dashboard', () => {
       ...change,
     });
 
-  it('lists no scan, and leads to the first steps', async () => {
-    const page = await openAs('owner', '/dashboard/scans');
-    expect(await page.getByText('No scans yet').isVisible()).to.equal(true);
-    await expectAccessible(page, 'dashboard-scans-empty');
-    await page.getByRole('link', { name: 'First steps' }).click();
-    await page.getByRole('heading', { name: 'First steps' }).waitFor();
-  });
-
   it('lists scans in every state', async () => {
     const page = await openAs('member', '/dashboard/scans');
     await done(page.organisation, { metadata: { branch: `feature/${'long-name-'.repeat(20)}`, commit: '4f371ac9' } });
@@ -65,50 +57,21 @@ describe('the dashboard', () => {
     expect(await page.evaluate('document.activeElement.id')).to.equal(`scan-link-${first.id}`);
   });
 
-  it('filters and searches by its address, without scripts too', async () => {
-    const page = await openAs('viewer', '/dashboard/scans', { javaScriptEnabled: false });
-    const row = await done(page.organisation);
-    await web.scan(page.organisation, { options: withDefaults({ url: 'https://other.example/' }) });
-    await page.getByLabel('Address contains').fill('EXAMPLE.com');
-    await page.getByLabel('Verdict').selectOption('missed');
-    await page.getByRole('button', { name: 'Filter' }).click();
-    expect(new URL(page.url()).search).to.include('q=EXAMPLE.com').and.include('verdict=missed');
-    expect(await page.locator('#scan-rows > tr').evaluateAll((rows) => rows.map(({ id }) => id))).to.deep.equal([`scan-${row.id}`]);
-    expect(await page.getByLabel('Address contains').inputValue()).to.equal('EXAMPLE.com');
-    await page.getByLabel('State').selectOption('live');
-    await page.getByRole('button', { name: 'Filter' }).click();
-    expect(await page.getByText('No scan matches').isVisible()).to.equal(true);
-    await page.getByRole('link', { name: 'Clear filters' }).first().click();
-    expect(await page.locator('#scan-rows > tr').count()).to.equal(2);
-  });
-
-  it('leads from a scan back to the list with its filters', async () => {
-    const page = await openAs('member', '/dashboard/scans');
-    const { id } = await done(page.organisation);
-    await page.goto('/dashboard/scans?q=example&state=done');
-    await page.locator(`#scan-link-${id}`).click();
-    const back = page.locator('.breadcrumb').getByRole('link', { name: 'Scans' });
-    await page.reload();
-    await back.click();
-    expect(page.url()).to.equal(`${web.url}/dashboard/scans?q=example&state=done`);
-    await page.goto('/dashboard/credits');
-    await page.goto(`/dashboard/scans/${id}`);
-    expect(await back.getAttribute('href')).to.equal('/dashboard/scans');
-  });
-
-  it('filters by metadata, shows branch and commit, and says how to write a pair, without scripts too', async () => {
+  it('filters by address and metadata, and shows branch and commit, without scripts', async () => {
     const page = await openAs('viewer', '/dashboard/scans', { javaScriptEnabled: false });
     const row = await done(page.organisation, { metadata: { branch: 'fix/a=b', commit: '4f371ac9e97b254279b485b0890c3de1060a20da' } });
     await done(page.organisation, { metadata: { branch: 'main' } });
+    await page.getByLabel('Address contains').fill('EXAMPLE.com');
     await page.getByLabel('Metadata').fill('branch=fix/a=b');
     await page.getByRole('button', { name: 'Filter' }).click();
     expect(await page.locator('#scan-rows > tr').evaluateAll((rows) => rows.map(({ id }) => id))).to.deep.equal([`scan-${row.id}`]);
     expect(await page.locator(`#scan-${row.id}`).innerText()).to.include('fix/a=b 4f371ac9');
+    expect(await page.getByLabel('Address contains').inputValue()).to.equal('EXAMPLE.com');
     await page.getByLabel('Metadata').fill('main');
     await page.getByRole('button', { name: 'Filter' }).click();
     expect(await page.getByText('No scan matches').isVisible()).to.equal(true);
-    expect(await page.getByText('Write KEY=VALUE, such as branch=main.').isVisible()).to.equal(true);
-    await expectAccessible(page, 'dashboard-scans-metadata');
+    await page.getByRole('link', { name: 'Clear filters' }).first().click();
+    expect(await page.locator('#scan-rows > tr').count()).to.equal(2);
   });
 
   it('shows the result of a scan with its findings', async () => {
@@ -143,7 +106,6 @@ describe('the dashboard', () => {
     await page.getByText('Best practices that WCAG does not require, for 4 elements.').waitFor();
     await page.getByRole('link', { name: 'Show the list of 3 pages' }).click();
     expect(await page.locator('main').innerText()).to.include('Blocked by bot protection');
-    await expectAccessible(page, 'dashboard-scan-pages');
   });
 
   it('shows a scan in progress, and its result when it ends', async () => {
@@ -160,47 +122,30 @@ describe('the dashboard', () => {
     expect(await page.evaluate('document.activeElement.textContent')).to.equal('Scans');
   });
 
-  for (const phase of ['queued', 'failed', 'canceled', 'done'] as const)
-    it(`shows a scan that is ${phase}, without reports`, async () => {
-      const page = await openAs('viewer', '/dashboard/scans');
-      const row = await web.scan(page.organisation, {
+  it('shows scans in other states, which have no reports, without actions to viewers', async () => {
+    const page = await openAs('viewer', '/dashboard/scans');
+    for (const phase of ['queued', 'failed', 'canceled', 'done'] as const) {
+      const { id } = await web.scan(page.organisation, {
         phase,
         message: phase === 'failed' ? 'No page could be tested: the host did not answer.' : null,
         outcome: phase === 'done' ? OUTCOME : null,
         finishedAt: phase === 'queued' ? null : new Date(),
       });
-      await page.goto(`/dashboard/scans/${row.id}`);
+      expect((await page.goto(`/dashboard/scans/${id}`))!.status(), phase).to.equal(200);
       expect(await page.getByRole('button', { name: /Scan again|Cancel/ }).count()).to.equal(0);
-      await expectAccessible(page, `dashboard-scan-${phase}-without-reports`);
-    });
+    }
+  });
 
-  it('shows the partial report of a canceled scan, and neither a verdict nor a threshold that is met', async () => {
+  it('shows the partial report of a canceled scan', async () => {
     const page = await openAs('viewer', '/dashboard/scans');
-    const message =
-      'The scan was canceled. The 2 pages tested until then were charged. The report is partial: it has only the pages that were tested until then.';
     const id = randomUUID();
-    const row = await done(page.organisation, {
-      id,
-      reports: await storeView(web, id, { partial: true }),
-      phase: 'canceled',
-      message,
-      options: withDefaults({ url: 'https://example.com/', thresholds: { minScore: 1 } }),
-    });
-    await page.goto(`/dashboard/scans/${row.id}`);
-    const outcome = await page.locator('#outcome').innerText();
-    expect(outcome.match(/The scan was canceled/g)).to.have.length(1);
-    expect(outcome).to.include('The report is partial').and.include('Reserved credits that were not charged were returned.');
+    const message = 'The scan was canceled. The report is partial: it has only the pages that were tested until then.';
+    await done(page.organisation, { id, reports: await storeView(web, id, { partial: true }), phase: 'canceled', message });
+    await page.goto(`/dashboard/scans/${id}`);
     await page.getByRole('heading', { name: 'Partial result' }).waitFor();
+    expect(await page.locator('#outcome').innerText()).to.include('The report is partial');
     expect(await page.locator('#thresholds').count()).to.equal(0);
-    expect(await page.locator('main .good, main .figure-good, main .badge-good').count()).to.equal(0);
     expect(await page.getByRole('link', { name: 'Download PDF' }).count()).to.equal(1);
-    expect(
-      await page.getByRole('heading', { name: /Images must have alternative text|root cause/i }).count(),
-      'findings',
-    ).to.be.greaterThan(0);
-    await expectAccessible(page, 'dashboard-scan-partial');
-    await page.goto(`/dashboard/scans/${row.id}/pages`);
-    expect(await page.locator('h1').innerText()).to.include('Pages');
   });
 
   it('cancels a scan after a question, with the keyboard', async () => {
@@ -212,7 +157,6 @@ describe('the dashboard', () => {
     await page.getByRole('button', { name: 'Cancel scan' }).first().focus();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
-    await expectAccessible(page, 'dashboard-scan-cancel');
     expect(await page.evaluate('document.activeElement.textContent')).to.equal('Keep scanning');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
@@ -236,42 +180,16 @@ describe('the dashboard', () => {
 
   it('keeps what was typed into the form of a new scan, and says what is wrong at the field', async () => {
     const page = await openAs('member', '/dashboard/scans/new');
-    await expectAccessible(page, 'dashboard-new-scan');
     await page.getByLabel('Address').fill('ftp://example.com/');
     await page.getByRole('textbox', { name: 'Pages', exact: true }).fill('many');
-    await page.getByLabel('Minimum coverage').fill('much');
     await page.getByLabel('Minimum score').fill('101');
     await page.getByRole('button', { name: 'Start scan' }).click();
     expect(await page.locator('#max_pages-error').innerText()).to.equal('Pages must be an integer.');
-    expect(await page.locator('#min_coverage-error').innerText()).to.equal('Minimum coverage must be a number.');
     expect(await page.locator('#min_score-error').innerText()).to.equal('Minimum score must be at most 100.');
     expect(await page.getByRole('textbox', { name: 'Pages', exact: true }).inputValue()).to.equal('many');
     expect(await page.evaluate('document.activeElement.className')).to.equal('error-summary');
-    await expectAccessible(page, 'dashboard-new-scan-errors');
+    await expectAccessible(page, 'dashboard-new-scan');
   });
-
-  for (const javaScriptEnabled of [true, false])
-    it(`takes steps in YAML, and says at the field what is wrong, ${javaScriptEnabled ? 'with' : 'without'} scripts`, async () => {
-      const { id: organisation } = await web.organisation({ credits: 7 });
-      const page = await openAs('member', '/dashboard/scans/new', { organisation, javaScriptEnabled });
-      await page.getByLabel('Address').fill('https://example.com/');
-      await page.getByLabel('Dialog for consent to cookies').selectOption('Reject');
-      await page.getByLabel('Steps before the pages').fill('- press: button');
-      await page.getByRole('button', { name: 'Start scan' }).click();
-      expect(await page.locator('#prepare-error').innerText()).to.include(
-        'Steps before the pages (item 1, press) is not a field of this request',
-      );
-      if (javaScriptEnabled) await expectAccessible(page, 'dashboard-new-scan-steps');
-      await page.getByLabel('Steps before the pages').fill('- click: button.adult\n- waitFor: main');
-      await page.getByRole('button', { name: 'Start scan' }).click();
-      await page.waitForURL(/\/dashboard\/scans\/[0-9a-f-]{36}$/);
-      const row = (await web.stores.scans.find(page.url().split('/').pop()!))!;
-      expect(row.options.crawl).to.deep.include({ consent: 'reject', prepare: [{ click: 'button.adult' }, { waitFor: 'main' }] });
-      await page.getByRole('heading', { name: 'Options' }).click();
-      expect(await page.locator('#options').innerText())
-        .to.include('waitFor main')
-        .and.include('Reject');
-    });
 
   it('scans again, and says why it cannot', async () => {
     const { id: organisation } = await web.organisation({ credits: 7 });
@@ -288,6 +206,5 @@ describe('the dashboard', () => {
     await page.goto(`/dashboard/scans/${row.id}`);
     await page.getByRole('button', { name: 'Scan again' }).click();
     expect(await page.getByRole('alert').innerText()).to.include('There are not enough credits for the requested pages');
-    await expectAccessible(page, 'dashboard-scan-again-refused');
   });
 });

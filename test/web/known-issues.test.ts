@@ -61,45 +61,42 @@ describe('known issues in a browser', () => {
       .filter(({ action }) => action.startsWith('known-issue.'))
       .map(({ action, actor }) => `${action} ${actor}`);
 
-  for (const javaScriptEnabled of [true, false])
-    it(`are accepted at a root cause, changed and removed, ${javaScriptEnabled ? 'with' : 'without'} scripts`, async () => {
-      const page = await openScan('owner', { javaScriptEnabled });
-      const { organisation, person } = page;
-      await accept(page).click();
-      expect(await heading(page)).to.equal('Accept a known issue');
-      expect(await page.locator('.definitions').innerText()).to.match(/Root cause[^]*3 elements on 2 pages[^]*image-alt[^]*example\.com/);
-      await page.getByLabel('Reason').fill('The supplier fixes it.');
-      await page.getByLabel('Owner').fill('video team');
-      await page.getByLabel('End').fill(dayIn(20));
-      await press(page, 'Accept as known');
-      expect(await done(page)).to.include('The violations are accepted.');
-      const [issue, ...others] = await web.stores.knownIssues.list(organisation, { limit: 10 });
-      expect(others).to.deep.equal([]);
-      expect(issue).to.deep.include({
-        site: SITE,
-        fingerprint: CAUSE,
-        reason: 'The supplier fixes it.',
-        owner: 'video team',
-        createdBy: person.email,
-      });
-      expect(issue!.expiresAt.toISOString()).to.equal(`${dayIn(20)}T00:00:00.000Z`);
-      expect(await page.locator('.definitions').innerText()).to.include('Ends soon');
-
-      await page.getByLabel('Reason').fill('Later.');
-      await page.getByLabel('End').fill(dayIn(KNOWN_ISSUE_MAX_DAYS));
-      await press(page, 'Save changes');
-      expect(await done(page)).to.equal('The known issue was changed.');
-      await page.getByRole('link', { name: 'Remove the known issue' }).click();
-      expect(await heading(page)).to.equal('Remove this known issue?');
-      await page.getByRole('link', { name: 'Keep it' }).click();
-      expect(await page.getByLabel('Reason').inputValue()).to.equal('Later.');
-      await page.getByRole('link', { name: 'Remove the known issue' }).click();
-      await press(page, 'Remove the known issue');
-      expect(await done(page)).to.equal('The known issue was removed.');
-      expect(await web.stores.knownIssues.list(organisation, { limit: 10 })).to.deep.equal([]);
-      const actions = ['remove', 'change', 'add'].map((action) => `known-issue.${action} ${person.email}`);
-      expect(await audited(organisation)).to.deep.equal(actions);
+  it('are accepted at a root cause, changed and removed, without scripts', async () => {
+    const page = await openScan('owner', { javaScriptEnabled: false });
+    const { organisation, person } = page;
+    await accept(page).click();
+    expect(await heading(page)).to.equal('Accept a known issue');
+    expect(await page.locator('.definitions').innerText()).to.match(/Root cause[^]*3 elements on 2 pages[^]*image-alt[^]*example\.com/);
+    await page.getByLabel('Reason').fill('The supplier fixes it.');
+    await page.getByLabel('Owner').fill('video team');
+    await page.getByLabel('End').fill(dayIn(20));
+    await press(page, 'Accept as known');
+    expect(await done(page)).to.include('The violations are accepted.');
+    const [issue, ...others] = await web.stores.knownIssues.list(organisation, { limit: 10 });
+    expect(others).to.deep.equal([]);
+    expect(issue).to.deep.include({
+      site: SITE,
+      fingerprint: CAUSE,
+      reason: 'The supplier fixes it.',
+      owner: 'video team',
+      createdBy: person.email,
     });
+    expect(issue!.expiresAt.toISOString()).to.equal(`${dayIn(20)}T00:00:00.000Z`);
+    expect(await page.locator('.definitions').innerText()).to.include('Ends soon');
+
+    await page.getByLabel('Reason').fill('Later.');
+    await page.getByLabel('End').fill(dayIn(KNOWN_ISSUE_MAX_DAYS));
+    await press(page, 'Save changes');
+    expect(await done(page)).to.equal('The known issue was changed.');
+    await page.getByRole('link', { name: 'Remove the known issue' }).click();
+    expect(await heading(page)).to.equal('Remove this known issue?');
+    await expectAccessible(page, 'known-issue-remove');
+    await press(page, 'Remove the known issue');
+    expect(await done(page)).to.equal('The known issue was removed.');
+    expect(await web.stores.knownIssues.list(organisation, { limit: 10 })).to.deep.equal([]);
+    const actions = ['remove', 'change', 'add'].map((action) => `known-issue.${action} ${person.email}`);
+    expect(await audited(organisation)).to.deep.equal(actions);
+  });
 
   it('are accepted by rule and selector, and once if the form is sent twice', async () => {
     const page = await openScan('owner');
@@ -132,17 +129,7 @@ describe('known issues in a browser', () => {
     expect(await errors.getByRole('link').allInnerTexts()).to.have.members(['Enter the selector of the elements.', 'Enter the reason.']);
     expect(await page.getByLabel('Owner').inputValue()).to.equal('video team');
     expect(await page.getByRole('radio', { name: 'Only elements at a selector' }).isChecked()).to.equal(true);
-    await expectAccessible(page, 'known-issue-errors');
-    await page.getByRole('radio', { name: 'This root cause' }).check();
-    await page.getByLabel('Reason').fill('x'.repeat(10));
-    for (const [days, text] of [
-      [KNOWN_ISSUE_MAX_DAYS + 2, `A known issue must end within ${KNOWN_ISSUE_MAX_DAYS} days. It can be prolonged later.`],
-      [0, 'A known issue must end in the future.'],
-    ] as const) {
-      await page.getByLabel('End').fill(dayIn(days));
-      await press(page, 'Accept as known');
-      expect(await page.locator('#expires_at-error').innerText()).to.equal(text);
-    }
+    await expectAccessible(page, 'known-issue-new');
     await page.getByLabel('End').fill('');
     await press(page, 'Accept as known');
     expect(await page.locator('#expires_at-error').innerText()).to.equal('Enter a date, such as 2030-01-31.');
@@ -174,31 +161,12 @@ describe('known issues in a browser', () => {
     await member.getByRole('link', { name: 'The supplier fixes it in version 3.' }).click();
     expect(await member.locator('main').innerText()).to.include('video team');
     expect(await member.getByRole('main').getByRole('button').count()).to.equal(0);
-    await expectAccessible(member, 'known-issue-read-only');
   });
 
-  it('of other organisations, other scans and other causes do not exist', async () => {
+  it('of causes that do not exist are not found', async () => {
     const page = await openScan('owner');
-    const other = await openScan('owner');
-    const foreign = await addIssue(other.organisation);
-    for (const path of [
-      foreign.id,
-      `${foreign.id}/remove`,
-      'nothing',
-      'new',
-      `new?scan=${other.scan}&cause=${CAUSE}`,
-      `new?scan=${page.scan}&cause=ffffffffffffffff`,
-    ]) {
-      const response = await page.goto(`${KNOWN_ISSUES_PATH}/${path}`);
-      expect(response!.status(), path).to.equal(404);
-    }
-  });
-
-  it('say that the object store is down', async () => {
-    const page = await openScan('owner');
-    web.faults.set('reports.readView', down);
-    const response = await page.goto(`${KNOWN_ISSUES_PATH}/new?scan=${await scanOf(page.organisation)}&cause=${CAUSE}`);
-    expect(response!.status()).to.equal(503);
+    for (const path of ['nothing', 'new', `new?scan=${page.scan}&cause=ffffffffffffffff`])
+      expect((await page.goto(`${KNOWN_ISSUES_PATH}/${path}`))!.status(), path).to.equal(404);
   });
 
   it('say that the details of a cause cannot be read, and keep what was typed', async () => {
@@ -220,7 +188,6 @@ describe('known issues in a browser', () => {
   it('are listed, filtered by site and state, in parts', async () => {
     const page = await openAs(web, 'owner', KNOWN_ISSUES_PATH);
     expect(await page.locator('main').innerText()).to.include('There is no known issue');
-    await expectAccessible(page, 'known-issues-empty');
     const { organisation } = page;
     await addIssue(organisation, { reason: 'Ended before.', fingerprint: 'e'.repeat(16), expiresAt: inDays(-1), createdAt: inDays(-40) });
     await addIssue(organisation, { reason: 'Ends soon.', expiresAt: inDays(ENDING_DAYS - 1), createdAt: inDays(-30) });
@@ -235,18 +202,10 @@ describe('known issues in a browser', () => {
       await press(page, 'Filter');
       return (await rows(page)).map((text) => text.slice(0, 13));
     };
-    expect(await filtered('ending')).to.deep.equal(['Ends soon.']);
     expect(await filtered('ended')).to.deep.equal(['Ended before.']);
-    expect(await filtered('live')).to.deep.equal(['A long reason', 'Ends soon.']);
-    await page.getByLabel('Site').fill('Shop.example.com');
-    expect(await filtered('')).to.deep.equal(['A long reason']);
     await page.getByLabel('Site').fill('https://Shop.example.com/');
     expect(await filtered('')).to.deep.equal(['A long reason']);
     expect(await page.getByLabel('Site').inputValue()).to.equal('shop.example.com');
-    await page.getByLabel('Site').fill('nothing.example.com');
-    await press(page, 'Filter');
-    expect(await page.locator('main').innerText()).to.include('No known issue matches');
-    await expectAccessible(page, 'known-issues-none');
     for (let more = 0; more < 25; more += 1)
       await addIssue(organisation, {
         reason: `Number ${more}`,
@@ -258,8 +217,6 @@ describe('known issues in a browser', () => {
     expect(await rows(page)).to.have.length(25);
     await page.getByRole('link', { name: 'Next' }).click();
     expect(await rows(page)).to.have.length(3);
-    await page.getByRole('link', { name: 'Previous' }).click();
-    expect(await rows(page)).to.have.length(25);
   });
 
   it('are marked where they matched nothing in the newest scan of their site, until they end', async () => {
@@ -272,15 +229,10 @@ describe('known issues in a browser', () => {
     await of('Matched.');
     const ended = await of('Ended.', { expiresAt: inDays(-1), createdAt: inDays(-40) });
     const elsewhere = await of('Elsewhere.', { site: 'shop.example.com' });
-    const manifest = { operatorClass: 'curbcut', namespace: 'shop', name: 'stale', uid: 'u', generation: 1, createdAt: inDays(-1) };
-    const declared = { fingerprint: CAUSE, reason: 'In Git.', owner: 'video team', expiresAt: inDays(ENDING_DAYS - 1) };
-    await web.stores.knownIssues.declare({ ...manifest, organisation, site: SITE, issues: [declared] }, null, at);
-    const listed = await web.stores.knownIssues.list(organisation, { limit: 10 });
-    const inGit = listed.find(({ reason }) => reason === 'In Git.')!;
     await web.stores.knownIssues.recordMatches(organisation, SITE, {
       scanId: scan,
       at,
-      unmatched: [stale.id, ended.id, inGit.id, elsewhere.id],
+      unmatched: [stale.id, ended.id, elsewhere.id],
     });
     const badges = async () =>
       Promise.all(
@@ -290,39 +242,15 @@ describe('known issues in a browser', () => {
         ]),
       );
     await page.reload();
-    expect(await badges()).to.have.deep.members([
-      ['Stale.', 'Stale'],
-      ['Matched.'],
-      ['Ended.', 'Ended'],
-      ['Elsewhere.'],
-      ['In Git.', 'Ends soon', 'Stale'],
-    ]);
+    expect(await badges()).to.have.deep.members([['Stale.', 'Stale'], ['Matched.'], ['Ended.', 'Ended'], ['Elsewhere.']]);
     await page.getByLabel('State').selectOption({ label: 'Stale' });
     await press(page, 'Filter');
-    expect(await badges()).to.deep.equal([
-      ['Stale.', 'Stale'],
-      ['In Git.', 'Ends soon', 'Stale'],
-    ]);
-    await expectAccessible(page, 'known-issues-stale');
+    expect(await badges()).to.deep.equal([['Stale.', 'Stale']]);
     await page.getByRole('link', { name: 'Stale.' }).click();
     expect(await page.locator('.definitions').innerText()).to.match(/Newest scan\s+Stale The scan of [^]* found nothing that it covers/);
-    await expectAccessible(page, 'known-issue-stale');
-    await page.goto(`${KNOWN_ISSUES_PATH}/${ended.id}`);
-    expect(await page.locator('.definitions').innerText()).to.not.include('Stale');
-    await page.goto(`${KNOWN_ISSUES_PATH}/${stale.id}`);
+    await expectAccessible(page, 'known-issue');
     await page.getByRole('link', { name: 'The scan of' }).click();
     expect(page.url()).to.equal(`${web.url}/dashboard/scans/${scan}`);
-  });
-
-  it('are accessible where they are accepted, shown and removed', async () => {
-    const page = await openScan('owner');
-    await accept(page).click();
-    await expectAccessible(page, 'known-issue-new');
-    const { id } = await addIssue(page.organisation);
-    await page.goto(`${KNOWN_ISSUES_PATH}/${id}`);
-    await expectAccessible(page, 'known-issue');
-    await page.goto(`${KNOWN_ISSUES_PATH}/${id}/remove`);
-    await expectAccessible(page, 'known-issue-remove');
   });
 
   it('keep their time of the day if only the reason changes', async () => {
@@ -333,9 +261,6 @@ describe('known issues in a browser', () => {
     await press(page, 'Save changes');
     const changed = await web.stores.knownIssues.find(page.organisation, id);
     expect(changed).to.deep.include({ reason: 'Later.', expiresAt });
-    await page.getByLabel('Owner').fill('');
-    await press(page, 'Save changes');
-    expect(await page.locator('#owner-error').innerText()).to.equal('Enter a person or a team.');
   });
 
   it('of a manifest are shown with its name, and are not changed here', async () => {
@@ -353,7 +278,6 @@ describe('known issues in a browser', () => {
     await page.getByRole('link', { name: 'In Git.' }).click();
     expect(await page.locator('main').innerText()).to.match(/Reason\s+In Git\.[^]*changed and removed there: KnownIssues shop\/accepted/);
     expect(await page.getByRole('main').getByRole('button').count()).to.equal(0);
-    await expectAccessible(page, 'known-issue-of-manifest');
     const path = page.url();
     await page.goto(`${path}/remove`);
     expect(page.url()).to.equal(path);

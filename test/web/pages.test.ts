@@ -2,8 +2,6 @@
 import { expect } from 'chai';
 import { useContext } from '../api/context.ts';
 import { down } from '../api/replica.ts';
-import { expectAccessible } from './accessible.ts';
-import { openWeb } from './web.ts';
 
 const HTML = { accept: 'text/html,application/xhtml+xml' };
 
@@ -78,12 +76,6 @@ describe('pages', () => {
     expect([json.status, heading(json.text)]).to.deep.equal([415, 'This request cannot be processed']);
   });
 
-  it('do not let REST routes read forms', async () => {
-    const { key } = await context.organisation();
-    const response = await get('/v1/api-keys', { method: 'POST', body: new URLSearchParams({ name: 'x' }), headers: { 'x-api-key': key } });
-    expect([response.status, (JSON.parse(response.text) as { detail: string }).detail]).to.deep.equal([415, 'unsupported_media_type']);
-  });
-
   it('say with 503 and Retry-After that a dependency is down, and show nothing of it', async () => {
     context.faults.set('publicScans.findByToken', down);
     const { status, headers, text } = await get('/nl/scan/x', { headers: HTML });
@@ -121,15 +113,4 @@ describe('pages', () => {
     it(`serve no other file: ${path}`, async () => {
       expect((await get(path)).status).to.equal(404);
     });
-
-  it('of errors are accessible', async () => {
-    const web = await openWeb();
-    try {
-      await expectAccessible(await web.open('/pl/nic'), 'error-404-pl');
-      web.faults.set('publicScans.findByToken', down);
-      await expectAccessible(await web.open('/scan/x'), 'error-503');
-    } finally {
-      await web.close();
-    }
-  });
 });

@@ -9,12 +9,7 @@ import { useWeb } from './web.ts';
 describe('pages of sign-in and people', () => {
   const web = useWeb({ mail: true });
 
-  const account = async (role: 'owner' | 'member' = 'owner') => {
-    const { id } = await web.organisation();
-    const email = `${role}-${randomUUID().slice(0, 8)}@people.example`;
-    await web.stores.users.add({ email, organisation: id, password: PASSWORD, role });
-    return { id, email };
-  };
+  const account = async (role: 'owner' | 'member' = 'owner') => addPerson(web, (await web.organisation()).id, role);
   async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
     await page.getByLabel('E-mail address').fill(email);
     await page.getByLabel('Password', { exact: true }).fill(password);
@@ -28,143 +23,68 @@ describe('pages of sign-in and people', () => {
     return page;
   }
 
-  it('sign in, say what is wrong, and return to where the person was after the session expired', async () => {
+  it('sign in, say what is wrong, and lead to the page that was asked for', async () => {
     const { email } = await account();
     const page = await web.open('/dashboard/settings/members');
-    await expectAccessible(page, 'sign-in');
     await signIn(page, email, 'a wrong password');
     await page.getByText('The e-mail address or the password is not correct.').first().waitFor();
-    await expectAccessible(page, 'sign-in-wrong');
+    await expectAccessible(page, 'sign-in');
     expect(await page.getByLabel('E-mail address').inputValue()).to.equal(email);
     await page.getByRole('button', { name: 'Show password' }).click();
     expect(await page.getByLabel('Password', { exact: true }).getAttribute('type')).to.equal('text');
     await signIn(page, email);
     await page.waitForURL('**/dashboard/settings/members');
-    await web.stores.users.endSessions(email);
-    await page.getByLabel('E-mail address').fill('new@people.example');
-    await page.getByRole('button', { name: 'Create invitation' }).click();
-    await page.waitForURL('**/dashboard/sign-in?next=*');
-    await signIn(page, email);
-    await page.waitForURL('**/dashboard/settings/members');
   });
 
-  it('sign in without scripts', async () => {
-    const { email } = await account();
-    const page = await open(await web.visitor({ javaScriptEnabled: false }), '/dashboard/account', email);
-    expect(await page.getByRole('button', { name: 'Show password' }).count()).to.equal(0);
-  });
-
-  it('invite a member, who joins, and change and remove members', async () => {
-    const { email } = await account();
+  it('invite a member, who joins, and remove the member with the keys', async () => {
+    const { email, organisation } = await account();
     const page = await open(await web.visitor(), '/dashboard/settings/members', email);
-    await expectAccessible(page, 'members');
-    await page.getByLabel('E-mail address').fill('not an address');
-    await page.getByRole('button', { name: 'Create invitation' }).click();
-    await page.getByText('Enter an e-mail address such as').first().waitFor();
-    await expectAccessible(page, 'members-error');
     const guestAddress = `guest-${randomUUID().slice(0, 8)}@people.example`;
     await page.getByLabel('E-mail address').fill(guestAddress);
     await page.getByRole('button', { name: 'Create invitation' }).click();
     await page.getByText('The service sends the invitation by mail.').waitFor();
-    await expectAccessible(page, 'members-invited');
-    const link = await mailedLink(web, guestAddress);
 
-    const guest = await web.open(link);
-    await expectAccessible(guest, 'invitation');
+    const guest = await web.open(await mailedLink(web, guestAddress));
     await guest.getByLabel('New password', { exact: true }).fill('password12345678');
     await guest.getByRole('button', { name: 'Join' }).click();
     await guest.getByText('This password is easy to guess').first().waitFor();
-    await expectAccessible(guest, 'invitation-error');
+    await expectAccessible(guest, 'invitation');
     await guest.getByLabel('New password', { exact: true }).fill('nine tin kettles hum');
     await guest.getByRole('button', { name: 'Join' }).click();
     await guest.waitForURL('**/dashboard');
-    const ended = await web.open(link);
-    await ended.getByRole('heading', { name: 'This invitation does not work any more' }).waitFor();
-    await expectAccessible(ended, 'invitation-ended');
+    await issueKey(web.stores.keys, organisation, { name: 'Laptop', creator: { createdBy: guestAddress, rootCreator: guestAddress } });
 
     await page.goto('/dashboard/settings/members');
-    await page.getByLabel(`Role of ${guestAddress}`).selectOption('viewer');
-    await page.getByRole('button', { name: `Save the role of ${guestAddress}` }).click();
-    await page.getByText('The role is changed.').waitFor();
+    await expectAccessible(page, 'members');
     await page.getByRole('button', { name: `Remove ${guestAddress}` }).click();
-    await page.getByRole('dialog').waitFor();
-    await expectAccessible(page, 'members-remove');
-    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('The member is removed and signed out. What the member invited is canceled.').waitFor();
-    await page.goto('/dashboard/settings/audit-log');
-    await page.getByText('Member removed').last().waitFor();
-    await expectAccessible(page, 'audit-log');
-    await page.goto('/dashboard/settings/audit-log?action=key.revoke');
-    await expectAccessible(page, 'audit-log-empty');
-  });
-
-  it('show the link of an invitation where mail is off, and offer the keys of a member who was removed', async () => {
-    const off = await web.replica({ mail: false });
-    const { id, email } = await account();
-    const member = await addPerson(web, id, 'member');
-    for (const name of ['Shop pipeline', 'Laptop'])
-      await issueKey(web.stores.keys, id, { name, creator: { createdBy: member.email, rootCreator: member.email } });
-    const visitor = await web.visitor();
-    const page = await open(visitor, '/dashboard/settings/members', email);
-    await page.getByRole('button', { name: `Remove ${member.email}` }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('heading', { name: 'Keys of a member' }).waitFor();
     await expectAccessible(page, 'member-keys');
-    await page.getByRole('button', { name: 'Revoke all 2 keys' }).click();
+    await page.getByRole('button', { name: /^Revoke/ }).click();
     await page.getByText('The keys are revoked.').waitFor();
-
-    await page.goto(`${off.url}/dashboard/settings/members`);
-    await page.getByLabel('E-mail address').fill('guest@people.example');
-    await page.getByRole('button', { name: 'Create invitation' }).click();
-    await page.locator('#invitation-link').waitFor();
-    await expectAccessible(page, 'members-invited-link');
+    await page.goto('/dashboard/settings/audit-log');
+    await page.getByText('Member removed').last().waitFor();
+    await expectAccessible(page, 'audit-log');
+    await page.goto('/dashboard/settings/security');
+    await page.getByRole('button', { name: 'Require a second factor' }).click();
+    await page.getByText('Set up a second factor for yourself first.').waitFor();
+    await expectAccessible(page, 'security');
   });
 
-  it('switch, join, confirm and leave organisations, and delete the account', async () => {
-    const { id, email } = await account('member');
-    const [other, third, fourth] = [await web.organisation(), await web.organisation(), await web.organisation()];
-    const users = web.db.collection<{ _id: string }>('users');
-    await users.updateOne({ _id: email }, { $set: { verifiedAt: new Date(), unconfirmed: [third.id], lastOrganisation: id } });
+  it('switch and leave organisations, and delete the account', async () => {
+    const { organisation: id, email } = await account('member');
+    const { id: other } = await web.organisation();
+    await web.stores.members.add(other, email, 'viewer');
+    await web.db.collection<{ _id: string }>('users').updateOne({ _id: email }, { $set: { verifiedAt: new Date(), lastOrganisation: id } });
     await addPerson(web, id);
-    for (const one of [other, third]) await web.stores.members.add(one.id, email, 'viewer');
-    const inviter = await addPerson(web, fourth.id);
-    const created = await web.stores.invitations.create({
-      organisation: fourth.id,
-      email,
-      role: 'member',
-      createdBy: inviter.email,
-      mailed: true,
-    });
-    if (!created.ok) throw new Error(created.reason);
-    const link = `/dashboard/invitation/${created.token}`;
-
-    const stranger = await web.open(link);
-    await expectAccessible(stranger, 'invitation-sign-in');
-    await stranger.getByRole('link', { name: 'Sign in with your password' }).click();
-    await signIn(stranger, email);
-    await stranger.waitForURL(`**${link}`);
-    await expectAccessible(stranger, 'invitation-join');
-    const foreign = await open(await web.visitor(), link, inviter.email);
-    await expectAccessible(foreign, 'invitation-other-account');
-
     const page = await open(await web.visitor(), '/dashboard/organisations', email);
+    await page.getByRole('button', { name: `Switch to ${other}` }).click();
+    await page.waitForURL('**/dashboard');
+    await page.getByRole('link', { name: new RegExp(`^${other} ?\\(switch organisation\\)$`) }).click();
     await expectAccessible(page, 'organisations');
-    await page.getByRole('button', { name: `Stay in ${third.id}` }).click();
-    await page.getByText('You stay in the organisation.').waitFor();
-    await page.getByRole('button', { name: `Switch to ${other.id}` }).click();
-    await page.waitForURL('**/dashboard');
-    await page.getByRole('link', { name: new RegExp(`^${other.id} ?\\(switch organisation\\)$`) }).click();
-    await page.getByRole('button', { name: `Join ${fourth.id}` }).click();
-    await page.waitForURL('**/dashboard');
-    await page.goto('/dashboard/organisations');
-    for (const one of [id, other.id, third.id, fourth.id]) {
-      await page.getByRole('button', { name: `Leave ${one}` }).click();
-      await page.getByRole('dialog').waitFor();
-      if (one === id) await expectAccessible(page, 'organisations-leave');
-      await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click();
-      await page.getByText('You have left the organisation.').waitFor();
-    }
-    await expectAccessible(page, 'organisations-none');
+    await page.getByRole('button', { name: `Leave ${id}` }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click();
+    await page.getByText('You have left the organisation.').waitFor();
     await page.goto('/dashboard/account');
     await page.getByRole('link', { name: 'Delete the account' }).click();
     await page.getByRole('button', { name: 'Delete the account' }).click();
@@ -176,23 +96,20 @@ describe('pages of sign-in and people', () => {
     await page.getByText('Your account is deleted').waitFor();
   });
 
-  it('show and change the account, and a forgotten password', async () => {
+  it('show the account, refuse pages of owners, and replace a forgotten password', async () => {
     const { email } = await account('member');
     const page = await open(await web.visitor(), '/dashboard/account', email);
-    await expectAccessible(page, 'account');
     await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByText('Enter your current password.').first().waitFor();
-    await expectAccessible(page, 'account-error');
+    await expectAccessible(page, 'account');
     await page.goto('/dashboard/settings/members');
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    await expectAccessible(page, 'permission-denied');
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).to.equal('You may not do this');
 
     const guest = await web.open('/dashboard/reset-password');
     await expectAccessible(guest, 'reset-password');
     await guest.getByLabel('E-mail address').fill(email);
     await guest.getByRole('button', { name: 'Send link' }).click();
     await guest.getByRole('heading', { name: 'Check your mail' }).waitFor();
-    await expectAccessible(guest, 'reset-password-sent');
     const [mail] = await web.db.collection('outbox').find({ to: email }).toArray();
     await guest.goto(new URL(mail!.data.url as string).pathname);
     await expectAccessible(guest, 'reset-password-new');
