@@ -42,34 +42,18 @@ describe('curbcut cancel', () => {
     expect(ran).to.deep.include({ code: 0, slept: [5000] });
   });
 
-  it('treats an unknown phase as not ended', async () => {
-    const ran = await cancel({ [CANCEL]: [replies(202, running('cooling'))] });
-    expect(ran.code).to.equal(0);
-    expect(ran.stdout).to.include('being canceled');
-  });
-
   it('prints the state of the scan with --json, and nothing with --quiet', async () => {
     const table = { [CANCEL]: [replies(202, running())] };
     expect(JSON.parse((await cancel(table, '--json')).stdout)).to.deep.equal(running());
     expect(await cancel(table, '--quiet')).to.deep.include({ code: 0, stdout: '', stderr: '' });
   });
 
-  const refusals: [string, number, unknown, string][] = [
-    ['an unknown scan', 404, { detail: 'scan_not_found', message: 'The scan does not exist; check its ID.' }, 'does not exist'],
-    ['a rejected key', 401, { detail: 'invalid_api_key', message: 'No.' }, 'was not accepted (401)'],
-    [
-      'a scan of a manifest',
-      409,
-      { detail: 'scan_managed_by_manifest', message: 'A Kubernetes manifest created this scan; cancel it in the cluster.' },
-      'cancel it in the cluster',
-    ],
-  ];
-  for (const [name, status, body, said] of refusals)
-    it(`explains ${name}: exit code 2`, async () => {
-      const ran = await cancel({ [CANCEL]: [replies(status, body)] });
-      expect(ran).to.deep.include({ code: 2, stdout: '' });
-      expect(ran.stderr).to.include(said);
-    });
+  it('explains a refusal: exit code 2', async () => {
+    const message = 'A Kubernetes manifest created this scan; cancel it in the cluster.';
+    const ran = await cancel({ [CANCEL]: [replies(409, { detail: 'scan_managed_by_manifest', message })] });
+    expect(ran).to.deep.include({ code: 2, stdout: '' });
+    expect(ran.stderr).to.include('cancel it in the cluster');
+  });
 
   it('prints that the outcome is unknown if it is interrupted or never answered', async () => {
     const interrupt = new AbortController();

@@ -104,17 +104,6 @@ describe('curbcut diff', () => {
     expect(stdout).to.match(/root cause [0-9a-f]{16}\n {4}https:\/\/dequeuniversity\.com/);
   });
 
-  it('prints nothing with --quiet', async () => {
-    expect(await diff(before, after, '--quiet')).to.deep.include({ code: 1, stdout: '', stderr: '' });
-  });
-
-  it('notes how the scans differ', async () => {
-    const other = structuredClone(after);
-    other.scan.options.wcag_level = 'A';
-    const { stdout } = await diff(before, other);
-    expect(stdout).to.match(/\nNote: The scans test different WCAG versions or levels\. .* \(2\.2 AA – 2\.2 A\)\n$/);
-  });
-
   it('says how many elements are not listed, and prints no control characters', async () => {
     const many = Array.from({ length: 9 }, (_, at): [string, number] => ['x', at]);
     const scan = scanOf(pageOf('', ...many));

@@ -69,18 +69,4 @@ describe('curbcut report', () => {
     expect(ran).to.deep.include({ code: 0, slept: [5000] });
     expect(ran.stderr).to.include('The report is not ready yet');
   });
-
-  it('explains that there is no report: exit code 2', async () => {
-    const ran = await run(['report', SCAN_ID], {
-      [PDF]: [replies(404, { detail: 'report_not_found', message: 'The report does not exist.' })],
-    });
-    expect(ran).to.deep.include({ code: 2, stdout: '', stderr: 'curbcut: The report does not exist. (404)\n' });
-  });
-
-  it('refuses a folder that does not exist, before any request: exit code 2', async () => {
-    const ran = await run(['report', SCAN_ID, '--pdf', join(folder, 'none', 'a.pdf')], {});
-    expect(ran.code).to.equal(2);
-    expect(ran.stderr).to.include('cannot be written');
-    expect(service().requests).to.deep.equal([]);
-  });
 });

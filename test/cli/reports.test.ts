@@ -34,20 +34,6 @@ describe('curbcut scan: reports', () => {
     for (const seen of service().of('GET', /objects/)) expect(seen.headers).to.not.have.property('x-api-key');
   });
 
-  it('are downloaded with a new link if the first has expired', async () => {
-    const ran = await scan(
-      {
-        [SUBMIT]: [accepts],
-        [EVENTS]: [streams(complete(2))],
-        [PDF]: [link('/objects/b.pdf')],
-        'GET /objects/b.pdf': [replies(403, '<Error/>'), replies(200, '%PDF')],
-      },
-      ['--pdf', join(folder, 'b.pdf')],
-    );
-    expect(ran.code).to.equal(0);
-    expect(service().of('GET', /report$/)).to.have.length(2);
-  });
-
   it('are reported after the verdict if they cannot be saved: exit code 2', async () => {
     const ran = await scan(
       {

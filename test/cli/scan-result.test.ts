@@ -24,7 +24,6 @@ describe('curbcut scan: result', () => {
   const coverage = 'Coverage: 80% (4 of 5 pages could be tested).';
   const coverages: [string, Record<string, unknown>, string][] = [
     ['passed', { message: coverage }, `✓ passed\n  ${coverage}\n`],
-    ['has no thresholds', { passed: null, message: coverage }, `no thresholds were set\n  ${coverage}\n`],
     [
       'missed another threshold',
       { passed: false, message: `The score is 64.2, below the minimum of 90. ${coverage}` },
