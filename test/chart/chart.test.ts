@@ -108,7 +108,6 @@ describe('chart', () => {
 
   it('names missing values, and evaluation mode as the alternative', () => {
     expect(refusalOf({})).to.match(/mongodb\.url .*evaluation\.enabled=true/s);
-    expect(refusalOf({ ...PLAIN, 's3.endpoint': '' })).to.match(/s3\.endpoint is not set/);
     expect(refusalOf({ ...PLAIN, 's3.secretAccessKey': '' })).to.match(/s3\.secretAccessKey .*not set/);
     expect(refusalOf({ ...PLAIN, ...EVALUATION })).to.match(/brings its own MongoDB/);
     expect(refusalOf({ ...EVALUATION, 'api.ingress.enabled': true })).to.match(/api\.ingress\.hosts is not set/);

@@ -52,11 +52,6 @@ describe('chart rendered without a cluster', () => {
     expect(definitions({ 'crds.enabled': false })).to.deep.equal([]);
   });
 
-  it('contains no custom resource, which Helm could not create in one step with its definition', () => {
-    const own = render(EVERYTHING).filter((object) => (object as unknown as { apiVersion: string }).apiVersion.startsWith('curbcut.dev/'));
-    expect(own).to.deep.equal([]);
-  });
-
   it('has no hook but the test, which Argo CD and Flux do not run on a sync', () => {
     const hooks = render(EVERYTHING).flatMap(({ metadata }) => metadata.annotations?.['helm.sh/hook'] ?? []);
     expect(hooks).to.deep.equal(['test']);

@@ -74,12 +74,6 @@ describe('mail, sign-in and public pages in the chart', () => {
     expect(operatorOf(render({ ...PLAIN, 'publicScans.maxRunning': 5 }))).to.include({ MAX_RUNNING_PUBLIC_SCANS: '5' });
   });
 
-  it('turn off passwords, if people sign in at the OpenID provider', () => {
-    expect(apiOf(render(EVERYTHING))).to.not.have.property('LOCAL_PASSWORDS');
-    const api = apiOf(render({ ...EVERYTHING, 'dashboard.localPasswords': false }));
-    expect(readApiConfiguration(api).LOCAL_PASSWORDS).to.equal(false);
-  });
-
   // ASVS 13.4: the default configuration exposes nothing that was not asked for.
   it('open public scans to the world only by name: a mail server and Turnstile alone do not', () => {
     expect(apiOf(render(PLAIN))).to.include({ PUBLIC_SCANS: 'false' });
@@ -130,7 +124,6 @@ describe('mail, sign-in and public pages in the chart', () => {
   it('reject values that are missing or misspelt, and name them', () => {
     expect(refusalOf({ ...PLAIN, 'smtp.url': 'mail.example.com' })).to.match(/smtp.*url/s);
     expect(refusalOf({ ...PLAIN, ...SIGN_IN, 'oidc.clientId': '' })).to.match(/oidc\.clientId .* belong together/);
-    expect(refusalOf({ ...PLAIN, ...TURNSTILE, 'turnstile.existingSecret.name': '' })).to.match(/turnstile\.existingSecret\.name belong/);
     expect(refusalOf({ ...PLAIN, 'oidc.clientSecret': 'a' })).to.match(/clientSecret/);
     expect(refusalOf({ ...PLAIN, 'api.trustedProxies': ['ingress'] })).to.match(/trustedProxies/);
     const ingress = { enabled: true, hosts: [{ host: 'scan.example.com' }] };

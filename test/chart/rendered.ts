@@ -1,5 +1,5 @@
 /** Renders the chart with helm, without a cluster. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseDocument } from 'yaml';
 
@@ -28,15 +28,10 @@ export interface PodSpec {
   volumes?: { name: string; secret?: { secretName: string } }[];
 }
 
+let installed: boolean | undefined;
+
 /** Whether helm is installed. */
-export function hasHelm(): boolean {
-  try {
-    execFileSync('helm', ['version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const hasHelm = (): boolean => (installed ??= spawnSync('helm', ['version'], { stdio: 'ignore' }).status === 0);
 
 /** Skips the tests of a `describe` if helm is not installed. */
 export function needsHelm(): void {

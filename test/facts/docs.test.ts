@@ -15,21 +15,6 @@ describe('documentation', () => {
     });
   }
 
-  it('compares by the figures of docs/contributing/act.md', () => {
-    const act = readFileSync(join(root, 'docs', 'contributing', 'act.md'), 'utf8');
-    const [, failing, flagged, review, others, wrong] =
-      /Failed cases: (\d+) \((\d+) flagged, (\d+) to review, 0 missed\)\. Passed and inapplicable cases: (\d+) \((\d+) falsely/.exec(act)!;
-    for (const [page, cases] of [
-      ['README.md', 'ACT cases of approved rules'],
-      ['docs/scanning.md', "test cases of the W3C's approved ACT rules,"],
-    ] as const) {
-      const stated = readFileSync(join(root, page), 'utf8').replaceAll(/\]\([^)]*\)|\[/g, '');
-      expect(stated, page).to.include(
-        `Of ${failing} failing ${cases} ${flagged} are flagged and ${review} left to review; ${wrong} of ${others}`,
-      );
-    }
-  });
-
   it('is served at /docs, except the pages for contributors, which no image contains', () => {
     const ignored = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
     const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));

@@ -71,9 +71,8 @@ describe('rules for spec.timeZone', () => {
     }
   });
 
-  for (const zone of ['Europe/Atlantis', 'europe/berlin', 'local', '+01:00', 'posixrules', 'TZ=UTC', ' UTC'])
-    it(`refuse ${zone}`, () => {
-      expect(messages('timeZone', zone)).to.have.length(1);
-      expect(messages('timeZone', zone)[0]).to.match(/must be a name of the IANA time zone database, such as Europe\/Berlin/);
-    });
+  it('refuse other names', () => {
+    for (const zone of ['Europe/Atlantis', 'europe/berlin', 'local', '+01:00', 'posixrules', 'TZ=UTC', ' UTC'])
+      expect(messages('timeZone', zone), zone).to.have.length(1);
+  });
 });

@@ -1,7 +1,7 @@
 /** The examples of examples/ci: their scripts run as printed, with the variables of each system, against a service. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -206,6 +206,9 @@ describe('scripts for CI', () => {
       expect(shown).to.include('<!-- curbcut:').and.include(`${service.url}/dashboard/scans/${SCAN_ID}`);
     });
 
+    // The text of the page is one of the scripts above.
+    if (system === 'docs/ci.md') continue;
+
     it(`${system}: exits with 0 if the scan passed, even if there is no comment`, async () => {
       await writeProgram('curbcut', `[ "$1" != comment ] || exit 125\nexec '${join(ROOT, 'bin/curbcut')}' "$@"`);
       const ran = await run(system, answers(true));
@@ -233,26 +236,6 @@ describe('the other jobs of examples/ci', () => {
         if (step.uses?.startsWith('example/curbcut@')) expect(action.inputs).to.include.keys(Object.keys(step.with!));
         for (const [, name] of JSON.stringify(step).matchAll(/steps\.scan\.outputs\.([\w-]+)/g)) expect(outputs).to.have.property(name!);
       }
-  });
-
-  it('end when a newer commit of the pull request is pushed, so that its comment stays', () => {
-    const { concurrency } = parse(read('examples/ci/github-actions.yaml')) as { concurrency: Record<string, string> };
-    expect(concurrency.group).to.include('${{ github.ref }}');
-    expect(concurrency['cancel-in-progress']).to.include("github.event_name == 'pull_request'");
-  });
-
-  it('by a manifest call the script with a namespace, a valid name of a resource, and a URL', () => {
-    const { run } = jobs['by-manifest']!.steps.find((step) => step.run?.includes('scan.sh'))!;
-    const [script, namespace, name, url, ...rest] = filled(run!)
-      .trim()
-      .split(' ')
-      .map((word) => word.replace(/^"(.*)"$/, '$1'));
-    // The file of this repository that the comment says to copy there.
-    expect(script).to.equal('ci/scan.sh');
-    expect(read('examples/ci/github-actions.yaml')).to.include('Copy examples/ci/scan.sh to ci/scan.sh of your repository.');
-    accessSync(join(ROOT, 'examples/ci/scan.sh'), constants.X_OK);
-    expect([namespace, url, rest]).to.deep.equal(['shop-previews', 'https://pr-12.preview.example.com', []]);
-    expect(name).to.match(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
   });
 
   it('on GitLab give the component its inputs', () => {

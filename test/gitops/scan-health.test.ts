@@ -29,13 +29,12 @@ describe("Argo CD's health of an AccessibilityScan", () => {
     expect(await messageOf('failed before it was charged')).to.match(/^No organisation is charged for namespace team/);
   });
 
-  for (const reason of END_REASONS.failed)
-    it(`is Degraded for one that failed as ${reason}`, async () => {
-      for (const spec of [{}, { thresholds: { minScore: 90 } }]) {
-        const scan = scanWith({}, { spec });
-        const end = { phase: 'failed', reason, message: 'It failed.' } as const;
-        const health = await healthOf('AccessibilityScan', withStatus(scan, endedStatus(scan, end, NOW)));
-        expect(health).to.deep.equal({ status: 'Degraded', message: 'It failed.' });
-      }
-    });
+  it('is Degraded for one that failed, for whatever reason', async () => {
+    for (const reason of END_REASONS.failed) {
+      const scan = scanWith();
+      const end = { phase: 'failed', reason, message: 'It failed.' } as const;
+      const health = await healthOf('AccessibilityScan', withStatus(scan, endedStatus(scan, end, NOW)));
+      expect(health, reason).to.deep.equal({ status: 'Degraded', message: 'It failed.' });
+    }
+  });
 });

@@ -4,7 +4,7 @@ import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } 
 import { reportOf } from '../support/scan-results.ts';
 import { capPage } from '../../report/results/cap-nodes.ts';
 import { EXAMPLES_MAX, diffReports, type ReportDiff } from '../../report/diff/diff.ts';
-import type { ReportNode, ReportPage } from '../../report/schema/page.ts';
+import type { ReportPage } from '../../report/schema/page.ts';
 import type { Report } from '../../report/schema/report.ts';
 
 const SITE = 'https://www.example.org/';
@@ -94,15 +94,6 @@ describe('diffReports', () => {
     expect(numbers(diff)).to.deep.equal({ new: 2, fixed: 0, unchanged: 3, notTested: 0 });
   });
 
-  it('names the added element although it displaced the others', () => {
-    const link = (name: string, at: number) => element(`<a class="icon" href="/${name}"></a>`, `li:nth-child(${at}) > a`);
-    const diff = diffReports(onePage(link('a', 1), link('b', 2)), onePage(link('new', 1), link('a', 2), link('b', 3)));
-    expect(diff.new.map(({ elements, examples }) => [elements, examples.map(({ selector }) => selector)])).to.deep.equal([
-      [1, ['li:nth-child(1) > a']],
-    ]);
-    expect(diff.new[0]).to.include({ rule: 'link-name', in_both: true, on_new_pages: 0 });
-  });
-
   it('attributes what is new to its root cause although another element has the same address or name', () => {
     const old = (at: number) => element(`<a class="icon" href="/x" title="t">${at}</a>`, `li:nth-child(${at})`);
     for (const added of ['<a class="other" href="/x"></a>', '<a class="other" title="t" href="/y"></a>']) {
@@ -139,14 +130,6 @@ describe('diffReports', () => {
     expect(numbers(diff)).to.deep.equal({ new: 0, fixed: 0, unchanged: 0, notTested: 2 });
     expect(diff.not_tested[0]!.examples.map(({ page }) => page)).to.deep.equal([`${SITE}gone`, `${SITE}lost`]);
     expect(diff.pages).to.deep.equal({ in_both: 1, only_before: 2, only_after: 0 });
-  });
-
-  it('compares elements in frames and shadow roots by their whole path', () => {
-    const inside = (path: Partial<ReportNode>) =>
-      scanOf([samplePage(SITE, '', [sampleViolation('r', 'minor', 'h', [{ ...sampleNode('<p></p>', 'p'), ...path }])])]);
-    const diff = diffReports(inside({ frame_path: ['#a'] }), inside({ frame_path: ['#a'], shadow_path: ['#host'] }));
-    expect(numbers(diff)).to.deep.equal(unchanged(1));
-    expect(diffReports(onePage(), inside({ frame_path: ['#a'] })).new[0]!.examples[0]).to.deep.include({ frame_path: ['#a'] });
   });
 
   it('knows the host that the start page redirected to after a fallback to http', () => {
@@ -220,21 +203,6 @@ describe('diffReports', () => {
     minLength: 1,
   });
   const arbitraryScan = arbitraryPages.map((pages) => scanOf(pages.map(([path, elements]) => pageOf(path, elements))));
-
-  it('finds no difference between a scan and itself', () => {
-    fc.assert(
-      fc.property(arbitraryScan, (scan) => {
-        expect(diffReports(scan, scan)).to.deep.equal({
-          new: [],
-          fixed: [],
-          not_tested: [],
-          unchanged: scan.counts.total,
-          pages: { in_both: scan.pages.length, only_before: 0, only_after: 0 },
-          comparable: [],
-        });
-      }),
-    );
-  });
 
   it('finds as new what is fixed in the opposite direction, and as not tested what is on new pages', () => {
     fc.assert(

@@ -19,7 +19,7 @@ import type { TestedPage } from '../../report/schema/page.ts';
 import type { Report } from '../../report/schema/report.ts';
 import { criterionUrl } from '../../report/rules/success-criteria.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
-import { cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';
+import { cleanReport, hostileReport, smallReport } from './samples.ts';
 
 const require = createRequire(import.meta.url);
 const fileOf = (name: string, path: string): string =>
@@ -131,11 +131,6 @@ describe('SARIF', () => {
     );
   });
 
-  it('gives each element of a page its own fingerprint for alerts', () => {
-    const results = sarifOf(largeReport(3, 40, true)).runs[0]!.results!;
-    expect(new Set(results.map(({ partialFingerprints }) => partialFingerprints!.primaryLocationLineHash)).size).to.equal(results.length);
-  });
-
   it('relates rules to WCAG, EN 301 549, RGAA, Trusted Tester and ACT rules', () => {
     const run = sarifOf(smallReport()).runs[0]!;
     const rule = run.tool.driver.rules!.find(({ id }) => id === 'image-alt')!;
@@ -169,11 +164,6 @@ describe('SARIF', () => {
     expect(run.invocations![0]!.toolExecutionNotifications!.map(({ message }) => message.text)).to.include(
       `The page could not be tested. Linked from ${linkedFrom.join(', ')}`,
     );
-  });
-
-  it('names the criteria, with their levels, in the language of the scan', () => {
-    const [wcag] = sarifOf(smallReport(undefined, 'de')).runs[0]!.taxonomies!;
-    expect(wcag!.taxa!.map(({ name }) => name)).to.include('1.4.3 Kontrast (Minimum) (AA)');
   });
 
   it('names everything that was not tested', () => {
@@ -300,7 +290,7 @@ describe('EARL', () => {
     return (await jsonld.toRDF(document, options)) as unknown as Quad[];
   };
 
-  for (const [name, make] of Object.entries(SAMPLES))
+  for (const [name, make] of Object.entries({ 'a report with gaps': reportWithGaps, 'hostile texts': hostileEverywhere }))
     it(`of ${name} uses the vocabulary of the W3C as it is defined, and needs no network`, async () => {
       const quads = await quadsOf(make());
       const types = new Map<string, Set<string>>();
@@ -324,11 +314,6 @@ describe('EARL', () => {
     const assertions = quads.filter(({ object }) => object.value === `${EARL}Assertion`).map(({ subject }) => subject.value);
     expect(assertions.length).to.be.greaterThan(20);
     const outcomes = ['passed', 'failed', 'cantTell', 'inapplicable', 'untested'].map((name) => EARL + name);
-    for (const outcome of outcomes)
-      expect(
-        vocabulary.some(([subject]) => subject === outcome),
-        outcome,
-      ).to.equal(true);
     for (const assertion of assertions) {
       for (const required of ['assertedBy', 'subject', 'test', 'result', 'mode'])
         expect(about(assertion, required), required).to.have.length(1);
@@ -358,33 +343,16 @@ describe('EARL', () => {
         report.criteria.filter(({ rules }) => rules.length > 0).length,
       );
   });
-
-  it('says failed, cantTell or untested about each page, and points to each element', () => {
-    const report = reportWithGaps();
-    const nodes = earlOf(report)['@graph'] as {
-      '@type': string;
-      test?: string;
-      result?: { outcome: string; pointer?: unknown[]; info?: unknown };
-    }[];
-    const assertions = nodes.filter((node) => node['@type'] === 'earl:Assertion');
-    const overall = assertions.filter(({ test }) => test === 'urn:curbcut:target:WCAG-2.2-AA').map(({ result }) => result!.outcome);
-    const expected = report.pages.map((page) => (!page.tested ? 'untested' : page.violations.length > 0 ? 'failed' : 'cantTell'));
-    expect(overall).to.deep.equal(expected.map((outcome) => `earl:${outcome}`));
-    const pointers = assertions.reduce((total, { result }) => total + (result!.pointer?.length ?? 0), 0);
-    expect(pointers).to.equal(smallReport().counts.total + report.score.needs_review);
-    expect(JSON.stringify(assertions))
-      .to.contain('#outer >>> iframe.map')
-      .and.contain('Same as https://www.example.org/about')
-      .and.contain('Linked from https://www.example.org/news');
-  });
 });
+
+/** The characters that are special in an address, and some that are not. */
+const characters = fc.string({ unit: fc.constantFrom(...'az09-._~:/?#[]@!$&\'()*+,;=%|^`{}"<>\\ äß語🎉\ud800') });
 
 describe('uriOf', () => {
   it('converts any address of a browser to a URI by RFC 3986 and changes no valid one', () => {
     const ajv = new Ajv();
     addFormats.default(ajv);
     const isUri = ajv.compile({ type: 'string', format: 'uri' });
-    const characters = fc.string({ unit: fc.constantFrom(...'az09-._~:/?#[]@!$&\'()*+,;=%|^`{}"<>\\ äß語🎉\ud800') });
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), characters, (base, tail) => {
         const parsed = URL.parse(base + tail);
@@ -405,7 +373,6 @@ describe('relativeUriOf', () => {
     const ajv = new Ajv();
     addFormats.default(ajv);
     const isReference = ajv.compile({ type: 'string', format: 'uri-reference' });
-    const characters = fc.string({ unit: fc.constantFrom(...'az09-._~:/?#[]@!$&\'()*+,;=%|^`{}"<>\\ äß語🎉\ud800') });
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), characters, (base, tail) => {
         const parsed = URL.parse(base + tail);

@@ -73,22 +73,4 @@ describe('demo site', () => {
         .sort(),
     );
   });
-
-  it('redirects old addresses, one of them twice', async () => {
-    const location = async (path: string) => [(await get(path)).status, (await get(path)).headers.get('location')];
-    expect(await location('/')).to.deep.equal([302, '/en/']);
-    expect(await location('/en/borrow')).to.deep.equal([301, '/en/library-card/']);
-    expect(await location('/opac.php')).to.deep.equal([302, '/en/opac/']);
-    expect(await location('/en/opac/')).to.deep.equal([301, '/en/catalogue/']);
-  });
-
-  it('serves a PDF, a calendar, audio, video and a 404 page', async () => {
-    const type = async (path: string) => (await get(path)).headers.get('content-type');
-    expect(await type('/files/programme.pdf')).to.equal('application/pdf');
-    expect(await type('/files/calendar.ics')).to.contain('text/calendar');
-    expect(await type('/files/bell.wav')).to.equal('audio/wav');
-    expect(await type('/assets/tour.webm')).to.equal('video/webm');
-    const missing = await get('/de/gibt/es/nicht');
-    expect([missing.status, await missing.text()].join(' ')).to.match(/^404 .*lang="de"/s);
-  });
 });

@@ -84,38 +84,11 @@ describe('kubectl', () => {
     expect(await says(['get', 'namespaces', '-o', 'name'])).to.include('namespace/default\n');
   });
 
-  it('describes with events', async () => {
-    await says(['create', '-f', '-'], manifest('described', { url: 'http://a' }));
-    const uid = await says(['get', 'widget', 'described', '-o', 'jsonpath={.metadata.uid}']);
-    const involvedObject = { apiVersion: `${GROUP}/v1`, kind: 'Widget', namespace: 'default', name: 'described', uid };
-    const at = new Date().toISOString().replace(/\.\d+/, '');
-    const event = {
-      metadata: { name: 'described.1' },
-      involvedObject,
-      reason: 'Tried',
-      message: 'It was tried.',
-      type: 'Normal',
-      source: { component: 'test' },
-      firstTimestamp: at,
-      lastTimestamp: at,
-      count: 1,
-    };
-    expect((await embedded.client.call('POST', '/api/v1/namespaces/default/events', event)).code).to.equal(201);
-    const out = await says(['describe', 'widget', 'described']);
-    expect(out).to.match(/^Name: +described\nNamespace: +default\n/);
-    expect(out).to.match(/ {2}Normal +Tried +\S+ +test +It was tried\.\n/);
-    expect(await says(['get', 'events', '--field-selector', 'involvedObject.name=described'])).to.match(
-      /Normal +Tried +widget\/described +It was tried\./,
-    );
-  });
-
   it('explains', async () => {
     const out = await says(['explain', 'widgets.spec']);
     expect(out).to.match(/GROUP: +semantics\.curbcut\.test\nKIND: +Widget\nVERSION: +v1\n/);
     expect(out).to.include('What is wanted.');
     expect(out).to.match(/url\t<string> -required-\n {4}Where it is\./);
-    expect(await says(['explain', 'job.spec.backoffLimit'])).to.include('FIELD: backoffLimit <integer>');
-    expect(await says(['explain', 'pod', '--recursive'])).to.include('terminationMessagePath');
   });
 
   it('runs a Job and shows its pod and log', async () => {

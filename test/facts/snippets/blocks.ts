@@ -29,8 +29,8 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   { page: 'docs/webhooks.md', phrase: 'export function verify', by: 'test/facts/webhook-docs.test.ts' },
   { page: 'docs/webhooks.md', phrase: 'def verify', by: 'test/facts/webhook-docs.test.ts' },
   { page: 'docs/webhooks.md', phrase: '"type": "scan.completed"', by: 'test/facts/webhook-docs.test.ts' },
-  { page: 'docs/gitops.md', phrase: 'route:', by: 'test/chart/signals.test.ts' },
-  { page: 'docs/gitops.md', phrase: 'max by (schedule_namespace', by: 'test/chart/signals.test.ts' },
+  { page: 'docs/gitops.md', phrase: 'route:', by: 'the configuration of Alertmanager' },
+  { page: 'docs/gitops.md', phrase: 'max by (schedule_namespace', by: 'an alert of helm/alerts/curbcut.yaml' },
   { page: 'docs/contributing/architecture.md', phrase: 'POST /v1/ci/scans', by: 'a diagram' },
   { page: 'docs/scanning.md', phrase: 'Mozilla/5.0', by: 'text of a header' },
 ];
