@@ -75,19 +75,6 @@ describe('curbcut --max-wait', () => {
     expect(counts()).to.deep.equal([2, 1, 1]);
   });
 
-  it('does not count a long scan of a service that answers', async () => {
-    const ran = await scan(
-      {
-        [SUBMIT]: [accepts],
-        [EVENTS]: [streams()],
-        [POLL]: [...Array.from({ length: 40 }, () => running({ 'Retry-After': '10' })), replies(200, result())],
-      },
-      ['--max-wait', '60'],
-    );
-    expect(ran.code, ran.stderr).to.equal(0);
-    expect(seconds(ran)).to.be.greaterThan(300);
-  });
-
   it('does not count streams that a proxy buffers, if polls are answered', async () => {
     const ran = await scan(
       { [SUBMIT]: [accepts], [EVENTS]: [opensOnly], [POLL]: [running(), running(), running(), replies(200, result())] },

@@ -3,19 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import {
-  KEY,
-  complete,
-  curbcut,
-  startService,
-  SUBMIT,
-  EVENTS,
-  accepts,
-  streams,
-  replies,
-  serviceForTests,
-  type Answering,
-} from './service.ts';
+import { KEY, complete, SUBMIT, EVENTS, accepts, streams, replies, serviceForTests, type Answering } from './service.ts';
 
 const STEPS = join(import.meta.dirname, 'prepare.yaml');
 
@@ -162,26 +150,6 @@ describe('curbcut scan: submission', () => {
     expect(ran.stderr).to.include('A part of the service failed, the scan may have been accepted; retrying in 5 s.');
     expect(ran.stderr).to.include('It is unknown whether a scan was submitted.').and.include('--idempotency-key build-7');
     expect(ran.stderr).to.not.include('nothing was charged');
-  });
-
-  it('waits no longer than --max-wait: exit code 2', async () => {
-    const ran = await scan({ [SUBMIT]: [replies(503, { detail: 'queue_paused', message: 'Paused.' }, { 'Retry-After': '30' })] }, [
-      '--max-wait',
-      '70',
-    ]);
-    expect(ran.code).to.equal(2);
-    expect(ran.slept).to.deep.equal([30_000, 30_000]);
-    expect(ran.stderr).to.include('Gave up after 3 attempts and 60 s without service (--max-wait 70); it asks to wait another 30 s.');
-    expect(ran.stderr).to.not.include('idempotency');
-  });
-
-  it('prints how to find the outcome if no response arrived: exit code 2', async () => {
-    const gone = await startService(() => undefined);
-    await gone.close();
-    const ran = await curbcut(['scan', 'https://x.example/', '--max-wait', '4'], { url: gone.url });
-    expect(ran.code).to.equal(2);
-    expect(ran.stderr).to.include(`${gone.url} cannot be reached (connect ECONNREFUSED`);
-    expect(ran.stderr).to.include('--idempotency-key key-of-this-run');
   });
 
   const refusals: [string, number, unknown, string[]][] = [

@@ -28,7 +28,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: ['test/operator/**/*.test.ts', 'operator/**/*.test.ts'],
     except: ['operator/runtime/**', 'test/operator/cluster.test.ts'],
   },
-  web: { files: ['test/web/**/*.test.ts'], processes: 3 },
+  web: { files: ['test/web/**/*.test.ts'], processes: 2 },
   stores: { files: ['test/stores/**/*.test.ts', 'stores/**/*.test.ts'] },
   journey: { files: ['test/journey/**/*.test.ts'], processes: 2 },
   report: { files: ['test/report/**/*.test.ts'] },
