@@ -1,5 +1,12 @@
 /** Normalises the HTML of an element, so that two uses of one component become equal. */
 import { Tokenizer } from 'htmlparser2';
+import { steadyClasses, steadyName } from './generated.ts';
+
+/**
+ * What a rule is about, apart from the component. `looks`: the tag, its classes and colours, whatever is in it. `aria`: the ARIA
+ * attributes too, also those of state. `spacing`: the inline style too.
+ */
+export type About = 'component' | 'looks' | 'aria' | 'spacing';
 
 /** Elements without content: those of HTML, and the shapes of SVG, whose closing tags are ignored. */
 const VOID = new Set(
@@ -13,6 +20,16 @@ class NormalisedTree {
   append(child: string): void {
     const { children } = this.#open.at(-1)!;
     if (children.at(-1) !== child) children.push(child);
+  }
+
+  /** The number of open elements. */
+  get depth(): number {
+    return this.#open.length - 1;
+  }
+
+  /** Whether an open element has a name by which developers know it. */
+  get isNamed(): boolean {
+    return this.#open.some(({ start }) => isNamed(start));
   }
 
   open(tag: string, start: string): void {
@@ -37,38 +54,66 @@ class NormalisedTree {
   }
 }
 
-function startTag(tag: string, attributes: ReadonlyMap<string, string>): string {
+export interface NormalisedHtml {
+  html: string;
+  /** @property children the tags of its children, with their roles */
+  element: { tag: string; role: string | null; startTag: string; children: Set<string> } | null;
+}
+
+/** Whether a normalised start tag has a name. */
+const isNamed = (start: string): boolean => / (?:class|id)="/.test(start);
+
+/** Elements of which one component has several, told apart by their ID and the name of the field. */
+const FIELDS = new Set('input select textarea button iframe form summary'.split(' '));
+/** Elements whose ID, if they have one, is made from their text. */
+const HEADINGS = /^h[1-6]$/;
+/** Elements of the page, whose classes differ from page to page. */
+const ROOTS = new Set(['html', 'body']);
+const LANGUAGE = /^(xml:)?lang$/;
+
+/** @param inNamed whether an element around it has a name */
+function startTag(tag: string, attributes: ReadonlyMap<string, string>, about: About, inNamed: boolean): string {
   const kept = new Map<string, string>();
+  const isRoot = ROOTS.has(tag);
   for (const [name, value] of attributes) {
-    const normalised = normaliseAttribute(name, value);
+    if (isRoot ? !LANGUAGE.test(name) : about === 'looks' && !LOOKS.has(name)) continue;
+    const normalised = normaliseAttribute(name, value, about);
     if (normalised !== null) kept.set(name, normalised);
   }
-  // The target of a named element is content: the "Read more" links of ten cards are one component.
-  if (kept.has('class') || kept.has('id')) kept.delete('href');
+  if (HEADINGS.test(tag) || (kept.has('class') && !FIELDS.has(tag) && !kept.has('role'))) kept.delete('id');
+  for (const name of ADDRESSES) {
+    if (!kept.delete(name)) continue;
+    const address = attributes.get(name)!;
+    // An icon of a sprite says which component it is. The target of a named element is content: pictures of ten cards are one component.
+    if (tag === 'use') kept.set('href', `href="#${steadyName(address.replace(/^[^#]*#/, ''))}"`);
+    else if (!inNamed && !kept.has('class') && !kept.has('id')) kept.set(name, `${name}="${addressed(tag, address)}"`);
+  }
   const sorted = [...kept.keys()].sort().map((name) => ` ${kept.get(name)}`);
   return `<${tag}${sorted.join('')}>`;
 }
 
 /**
- * Removes what differs between two uses of one component: white space, comments, words, state,
- * counters and hashes in names, folders and queries of links, computed lengths, `data-*`, handlers, nonces. Keeps elements
- * and their nesting, attribute names, classes, roles, types, the words of IDs, the names of linked files, colours.
- * Idempotent. HTML that is cut off anywhere is accepted. Uses the tokenizer and not the parser of htmlparser2, because the parser closes
- * elements that HTML does not allow to nest, but scripts can nest them.
- * @returns `element`: the first element, with its `role` as written; null if the HTML has none
+ * Removes what differs between two uses of one component: white space, comments, words, state, generated parts of names, names of
+ * linked files, inline styles, `data-*`, handlers, nonces. Keeps elements and their nesting, attribute names, classes, roles, types,
+ * the words of IDs, and the folders of files in elements without a name. Idempotent. HTML that is cut off anywhere is accepted.
+ * Uses the tokenizer and not the parser of htmlparser2, because the parser closes elements that HTML does not allow to nest, but
+ * scripts can nest them.
+ * @returns `element`: the first element, with its `role` as written and what its children are; null if the HTML has none
  */
-export function normaliseHtml(text: string): { html: string; element: { tag: string; role: string | null; startTag: string } | null } {
+export function normaliseHtml(text: string, about: About = 'component'): NormalisedHtml {
   // The start of a tag that was cut off is not text.
   const html = text.replace(/<\/?$/, '');
   const tree = new NormalisedTree();
-  let element: ReturnType<typeof normaliseHtml>['element'] = null;
+  let element: NormalisedHtml['element'] = null;
   let tag = '';
   let attributes = new Map<string, string>();
   let name = '';
   let value = '';
   const finishTag = (selfClosing: boolean): void => {
-    const start = startTag(tag, attributes);
-    element ??= { tag, role: attributes.get('role') ?? null, startTag: start };
+    const start = startTag(tag, attributes, about, tree.isNamed);
+    const role = attributes.get('role')?.trim().split(/\s+/)[0]!.toLowerCase() ?? null;
+    if (element === null) element = { tag, role, startTag: start, children: new Set() };
+    else if (tree.depth === 1) element.children.add(role === null ? tag : `${tag} ${role}`);
     if (selfClosing || VOID.has(tag)) tree.append(start);
     else tree.open(tag, start);
   };
@@ -108,12 +153,16 @@ export function normaliseHtml(text: string): { html: string; element: { tag: str
 
 /** Replaces text, also in attributes. Rules depend on whether there is text, not on its words. */
 const TEXT = '…';
-/** Replaces generated parts: counters, hashes, times. */
-const GENERATED = '*';
 
-/** Attributes that are removed: tokens of a visit, copies of other attributes, and those of scripts (`data-*`, `on*`). */
+/** Attributes that are removed: tokens of a visit, copies of other attributes, those of scripts (`data-*`, `on*`), and how to load. */
 const DROPPED =
-  /^(data-.*|on.*|nonce|integrity|crossorigin|srcset|sizes|value|ping|v-.*|ng-.*|_ng.*|x-.*|@.*|:.*|jsaction|jsname|jsmodel)$/;
+  /^(data-.*|on.*|nonce|integrity|crossorigin|srcset|sizes|value|ping|ng-(reflect|version).*|_ng.*|x-cloak|jsaction|jsname|jsmodel)$/;
+const LOADING =
+  /^(rel|target|download|loading|decoding|fetchpriority|referrerpolicy|hreflang|draggable|width|height|item(prop|type|scope|id))$/;
+/** Directives of Alpine, AngularJS, Livewire and Vue. Their values are code, except for the names of models. */
+const DIRECTIVE = /^(?:x-|ng-|v-|wire:|@|:)/;
+/** Attributes that a rule about looks depends on. */
+const LOOKS = new Set(['class', 'style', 'type', 'role']);
 /** Attributes that hold state. They are removed, so that the link to the current page equals the links beside it. */
 const STATES = new Set([
   'aria-current',
@@ -126,8 +175,8 @@ const STATES = new Set([
   'selected',
   'open',
 ]);
-const STATE_CLASS =
-  /^(active|current|selected|open|opened|closed|visited|hover|focus|focus-visible|first|last|odd|even|(is|has|js|ng)-.*|.*--(active|current|selected|open))$/;
+/** Their values. A rule about ARIA attributes may find another value wrong. */
+const STATE_VALUE = /^(true|false|mixed|undefined|page|step|location|date|time)?$/;
 /** Attributes that hold text for users. */
 const TEXTS = new Set([
   'alt',
@@ -140,78 +189,55 @@ const TEXTS = new Set([
   'summary',
   'label',
 ]);
-const LINKS = new Set(['href', 'src', 'action', 'formaction', 'poster', 'data', 'cite', 'xlink:href']);
-/** Whether a word was generated: hexadecimal of six digits or more, or letters in both cases mixed with digits. */
-const looksGenerated = (word: string): boolean =>
-  /^(?=.*\d)[0-9a-f]{6,}$/i.test(word) || (word.length >= 5 && /\d/.test(word) && /[a-z]/.test(word) && /[A-Z]/.test(word));
+const ADDRESSES = ['href', 'src', 'poster', 'data', 'cite', 'xlink:href'];
 
-/** Replaces generated words and counters in a name. */
-const named = (value: string): string =>
-  value
-    .split(/([^0-9A-Za-z]+)/)
-    .map((word) => (looksGenerated(word) ? GENERATED : word.replace(/\d[0-9A-Za-z]*$/, GENERATED)))
-    .join('');
-
-/** Whether a name has a generated part, so that another visit may see another name. */
-export const isGenerated = (name: string): boolean => named(name) !== name;
-
-const classNames = (value: string): string =>
-  [
-    ...new Set(
-      value
-        .split(/\s+/)
-        .filter((name) => name !== '' && !STATE_CLASS.test(name))
-        // A build's suffix (`Card_title__x7Yp2`) changes with every release. The numbers of utility classes (`p-4`) stay.
-        .map((name) =>
-          name
-            .split(/([_-]+)/)
-            .map((word) => (looksGenerated(word) ? GENERATED : word))
-            .join(''),
-        ),
-    ),
-  ]
-    .sort()
-    .join(' ');
-
-/** Returns the file name of a link. Its folder differs between pages at different depths, and its query between visits. */
-const linked = (value: string): string => {
-  if (/^data:/i.test(value)) return 'data:';
-  const path = value.replace(/[?#][\s\S]*$/, '');
-  const last = path
+/** Returns the folder of a file, and of a frame the host. The way to it differs between pages at different depths. */
+function addressed(tag: string, value: string): string {
+  const scheme = /^\s*(?!https?:)[a-z][a-z\d+.-]*:|^\s*#/i.exec(value);
+  if (scheme !== null) return scheme[0].trim().toLowerCase();
+  const [, host = '', path = ''] = /^\s*(?:(?:https?:)?\/\/([^/?#]*))?([^?#]*)/i.exec(value)!;
+  const folder = path
     .split('/')
-    .map((segment) => segment.trim())
-    .findLast((segment) => segment !== '' && segment !== '.' && segment !== '..');
-  // Numbered files (`cover-7.svg`) come from the same template.
-  return named(last ?? '');
-};
+    .slice(0, -1)
+    .map((part) => part.trim());
+  const last = folder.findLast((part) => part !== '' && part !== '.' && part !== '..');
+  return `${tag === 'iframe' && host !== '' ? `//${host}/` : ''}${last === undefined ? '' : `${steadyName(last)}/`}`;
+}
 
-/** Replaces lengths and angles, which are often computed, and keeps colours, which determine contrast. */
-const styled = (value: string): string =>
+/** The declarations of an inline style: colours, which determine contrast, or the names of properties. */
+const styled = (value: string, about: About): string =>
   value
     .toLowerCase()
     .split(';')
-    .map((declaration) =>
-      declaration
-        .replace(/\s*:\s*/, ':')
-        .trim()
-        .replace(/url\([^)]*\)/g, `url(${GENERATED})`)
-        .replace(/(#[0-9a-f]{3,8}\b|(?:rgb|hsl)a?\([^)]*\))|-?(?:\d*\.)?\d+/g, (_, colour: string | undefined) => colour ?? GENERATED),
-    )
+    .map((declaration) => {
+      const [property = '', colours = ''] = declaration.split(':').map((part) => part.trim());
+      if (about !== 'looks') return property;
+      const found = colours.match(/#[0-9a-f]{3,8}\b|(?:rgb|hsl)a?\([^)]*\)|^[a-z]+$/g);
+      return found === null || !/color|background/.test(property) ? '' : `${property}:${found.join(' ')}`;
+    })
     .filter((declaration) => declaration !== '')
     .sort()
     .join(';');
 
 /** Returns the normalised attribute, or null if it is removed. @param name in lower case */
-function normaliseAttribute(name: string, raw: string): string | null {
-  if (DROPPED.test(name) || STATES.has(name)) return null;
+function normaliseAttribute(name: string, raw: string, about: About): string | null {
   const value = raw.replace(/\s+/g, ' ').replaceAll('"', "'").trim();
+  if (STATES.has(name)) {
+    if (about !== 'aria' || !name.startsWith('aria-')) return null;
+    return STATE_VALUE.test(value) ? name : `${name}="${steadyName(value)}"`;
+  }
+  if (DROPPED.test(name) || LOADING.test(name)) return null;
+  if (DIRECTIVE.test(name) && !name.includes('model')) return name;
   if (name === 'class') {
-    const classes = classNames(value);
+    const classes = steadyClasses(value);
     return classes === '' ? null : `class="${classes}"`;
   }
-  if (name === 'style') return `style="${styled(value)}"`;
+  if (name === 'style') {
+    const style = about === 'looks' || about === 'spacing' ? styled(value, about) : '';
+    return style === '' ? null : `style="${style}"`;
+  }
   if (TEXTS.has(name)) return `${name}="${value === '' ? '' : TEXT}"`;
-  if (LINKS.has(name)) return `${name}="${linked(value)}"`;
+  if (name === 'action' || name === 'formaction') return `${name}="${steadyName(value.replace(/[?#].*$|\/+$/g, '').replace(/^.*\//, ''))}"`;
   if (name === 'd' || name === 'points' || name === 'viewbox' || name === 'transform') return `${name}="${value}"`;
-  return `${name}="${named(value)}"`;
+  return `${name}="${steadyName(value)}"`;
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { IMPACTS } from '../../core/scan/impacts.ts';
-import { normaliseHtml } from './normalise-html.ts';
+import { type About, type NormalisedHtml, normaliseHtml } from './normalise-html.ts';
 import { type FindingList, type ReportNode, type ReportPage, type ReportViolation, testedPages } from '../schema/page.ts';
 import type { RootCause } from '../schema/root-cause.ts';
 
@@ -23,38 +23,70 @@ const ROLES_WITH_CONTENT = new Set(
   ),
 );
 
+/** Rules about how an element looks: what it contains, and where it leads, are no other fault. */
+const LOOKS_RULES = /^(color-contrast|target-size|link-in-text-block)/;
+/** Rules about ARIA attributes. */
+const ARIA_RULES = /^aria-.*attr|^aria-braille/;
+/** Rules about the children of an element, and the children that are right in it. */
+const CHILDREN_RULES: Readonly<Record<string, ReadonlySet<string>>> = {
+  list: new Set(['li', 'script', 'template']),
+  'definition-list': new Set(['dt', 'dd', 'div', 'script', 'template']),
+  'aria-required-children': new Set(),
+};
+
+const aboutOf = (rule: string): About =>
+  LOOKS_RULES.test(rule) ? 'looks' : ARIA_RULES.test(rule) ? 'aria' : rule === 'avoid-inline-spacing' ? 'spacing' : 'component';
+
+/** What a fingerprint is made of. The others are only there in reports. */
+type CauseNode = Pick<ReportNode, 'html' | 'landmark' | 'contrast'> & Partial<Pick<ReportNode, 'related' | 'failure_summary'>>;
+
 /**
  * The component that an element belongs to. Content counts only for controls, graphics and custom elements. In other elements
  * it is the text of the page: the paragraphs of one class are one component, with and without links in them.
  */
-function componentOf(html: string): string {
-  const { html: whole, element } = normaliseHtml(html);
+function componentOf({ html: whole, element }: NormalisedHtml, about: About): string {
   if (element === null) return whole;
   const { tag, role, startTag } = element;
-  const countsContent =
-    WITH_CONTENT.has(tag) || tag.includes('-') || (role !== null && ROLES_WITH_CONTENT.has(role.trim().split(/\s+/)[0]!.toLowerCase()));
-  return countsContent ? whole : startTag;
+  const countsContent = WITH_CONTENT.has(tag) || tag.includes('-') || (role !== null && ROLES_WITH_CONTENT.has(role));
+  return countsContent && about !== 'looks' ? whole : startTag;
+}
+
+/** What is wrong with the component, where a rule can object to several things: the attributes, the kinds of children, the colours. */
+function faultOf(rule: string, { contrast, related = [], failure_summary: summary = '' }: CauseNode, { element }: NormalisedHtml): string {
+  if (contrast !== undefined) return `${contrast.foreground} on ${contrast.background}`;
+  // The names of attributes are the same in all languages.
+  if (ARIA_RULES.test(rule)) return [...new Set(summary.match(/\baria-[a-z]+/g))].sort().join(' ');
+  const right = CHILDREN_RULES[rule];
+  if (right === undefined) return '';
+  const wrong = related.map(({ html }) => normaliseHtml(html).element!).filter((child) => child !== null);
+  const kinds = wrong.length > 0 ? wrong.map(({ tag, role }) => (role === null ? tag : `${tag} ${role}`)) : [...(element?.children ?? [])];
+  return [...new Set(kinds)]
+    .filter((kind) => !right.has(kind))
+    .sort()
+    .join(', ');
 }
 
 /**
- * Identifies a root cause across scans: the first 16 hexadecimal digits of SHA-256 of rule, component, landmark and, for
- * contrast, colours.
+ * Identifies a root cause across scans: the first 16 hexadecimal digits of SHA-256 of rule, landmark, fault and component.
  */
-export function rootCauseFingerprint(rule: string, node: Pick<ReportNode, 'html' | 'landmark' | 'contrast'>): string {
-  const { html, landmark, contrast } = node;
+export function rootCauseFingerprint(rule: string, node: CauseNode): string {
   const known = fingerprints.get(node);
-  if (known?.rule === rule && known.html === html && known.landmark === landmark && known.contrast === contrast) return known.fingerprint;
-  const colours = contrast === undefined ? '' : `${contrast.foreground} on ${contrast.background}`;
+  if (known !== undefined && KEYS.every((key) => known[key] === node[key]) && known.rule === rule) return known.fingerprint;
+  const about = aboutOf(rule);
+  const normalised = normaliseHtml(node.html, about);
   const fingerprint = createHash('sha256')
-    .update([rule, landmark ?? '', colours, componentOf(html)].join('\n'))
+    .update([rule, node.landmark ?? '', faultOf(rule, node, normalised), componentOf(normalised, about)].join('\n'))
     .digest('hex')
     .slice(0, 16);
-  fingerprints.set(node, { rule, html, landmark, contrast, fingerprint });
+  const { html, landmark, contrast, related, failure_summary } = node;
+  fingerprints.set(node, { rule, html, landmark, contrast, related, failure_summary, fingerprint });
   return fingerprint;
 }
 
+const KEYS = ['html', 'landmark', 'contrast', 'related', 'failure_summary'] as const;
+
 /** The fingerprints of nodes, because nodes are capped, pictured and grouped by them. */
-const fingerprints = new WeakMap<object, Pick<ReportNode, 'html' | 'landmark' | 'contrast'> & { rule: string; fingerprint: string }>();
+const fingerprints = new WeakMap<object, CauseNode & { rule: string; fingerprint: string }>();
 
 const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 

@@ -9,7 +9,7 @@ import type { Report } from '../schema/report.ts';
 import { isParseable } from '../schema/export-size.ts';
 import { knownMatcher, type KnownMatcher, NONE_KNOWN } from '../causes/known.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
-import { isGenerated } from '../causes/normalise-html.ts';
+import { isGenerated, steadyClasses, steadyFile, steadyName } from '../causes/generated.ts';
 
 export interface ReducedElement {
   fingerprint: string;
@@ -161,7 +161,8 @@ export function elementReader(known: KnownMatcher = NONE_KNOWN): (violation: Rep
   return (violation, node) => {
     const identity = identities.get(node.html) ?? identifyHtml(node.html);
     identities.set(node.html, identity);
-    const cause = [violation.rule, node.landmark, node.contrast?.foreground, node.contrast?.background, node.html].join('\n');
+    const { landmark, contrast, html, related, failure_summary } = node;
+    const cause = JSON.stringify([violation.rule, landmark, contrast?.foreground, contrast?.background, html, related, failure_summary]);
     const fingerprint = fingerprints.get(cause) ?? rootCauseFingerprint(violation.rule, node);
     fingerprints.set(cause, fingerprint);
     const place = [...node.frame_path, '', ...node.shadow_path, '', node.selector];
@@ -227,15 +228,15 @@ const ADDRESSES = new Set(['href', 'src', 'action']);
 /** Attributes that name an element for users, best first. Without any of them, its text does. */
 const NAMES = ['aria-label', 'alt', 'title', 'placeholder', 'value'];
 
-/** The last part of the name of a file, which may be a hash. Wider than what fingerprints leave out, because it only decides what is left. */
-const FILE_HASH = /[-._][\w-]{8,64}(?=\.[a-z\d]{2,5}["?#])/gi;
-/** In classes: what follows the prefix of a tool, and words of five characters or more with a digit, or with a capital inside after `__`. */
-const CLASS_HASH =
-  /(?<=(?:^|\s)(?:css|sc|jsx|svelte)-)[\w-]+|(?<![a-z\d])(?=[a-z]*\d)[a-z\d]{5,}|(?<=__)(?=[a-z\d]*[a-z][A-Z])[A-Za-z\d]{5,}/g;
+/** Attributes with names that tools generate. */
+const NAMED = / (class|id|for|name|src|href|srcset|poster)="([^"]*)"/g;
 
 /** The HTML without what a build may change although nobody changed the component. */
 const withoutBuild = (html: string): string =>
-  html.replace(/ class="([^"]*)"/g, (_, classes: string) => ` class="${classes.replace(CLASS_HASH, '*')}"`).replace(FILE_HASH, '');
+  html.replace(NAMED, (_, attribute: string, value: string) => {
+    const steady = attribute === 'class' ? steadyClasses : /^(?:id|for|name)$/.test(attribute) ? steadyName : steadyFile;
+    return ` ${attribute}="${steady(value)}"`;
+  });
 
 /** The first 16 characters of SHA-256 in base64url, 96 bits. */
 function digest(...parts: readonly string[]): string {

@@ -56,7 +56,7 @@ const pageOf = (path: string, faults: readonly Fault[]): ReportPage =>
     }),
   );
 const fault = (rule: Rule, html: string, selector: string): Fault => ({ rule, node: sampleNode(html, selector) });
-const image = (name: string) => fault('image-alt', `<img src="/${name}.png">`, `#${name}`);
+const image = (name: string) => fault('image-alt', `<img class="${name}" src="/${name}.png">`, `#${name}`);
 const link = (name: string) => fault('link-name', `<a href="/${name}" class="${name}-link"></a>`, `a.${name}`);
 
 describe('a report with a baseline', () => {

@@ -43,8 +43,8 @@ describe('JSON export', () => {
     });
 
   const image = sampleViolation('image-alt', 'critical', 'Images', [
-    sampleNode('<img src="a.png">', 'a'),
-    sampleNode('<img src="b.png">', 'b'),
+    sampleNode('<img class="a">', 'a'),
+    sampleNode('<img class="b">', 'b'),
   ]);
   const nav = sampleViolation('landmark-unique', 'minor', 'Landmarks', [sampleNode('<nav></nav>', 'nav')]);
 

@@ -71,7 +71,7 @@ const pageOf = (path: string, faults: readonly Fault[]): TestedPage =>
 const image = (name: string): Fault => ({
   rule: 'image-alt',
   impact: 'critical',
-  node: sampleNode(`<img src="/${name}.png">`, `#${name}`),
+  node: sampleNode(`<img class="${name}" src="/${name}.png">`, `#${name}`),
 });
 const link = (name: string): Fault => ({
   rule: 'link-name',

@@ -20,10 +20,11 @@ const RULES: readonly [string, Impact, string, string[]][] = [
 /** The nth root cause: the rules in turn, with short and long markup. Only the first causes have a form field. */
 function findingOf(index: number): ReportViolation {
   const [rule, impact, help, wcag] = RULES[index === 2 ? 2 : [0, 1, 3][index % 3]!]!;
+  const name = `banner-${[...String(index)].map((digit) => 'abcdefghij'[Number(digit)]).join('')}`;
   const words = Array.from({ length: (index * 7) % 40 }, (_, n) => `data-${'abcdefghij'[n % 10]!}${n}="value ${n}"`).join(' ');
   const node = sampleNode(
-    `<${rule === 'label' ? 'input' : 'span'} class="banner-${index}" ${words}>`,
-    `.banner-${index}`,
+    `<${rule === 'label' ? 'input' : 'span'} class="${name}" ${words}>`,
+    `.${name}`,
     index % 2 === 0 ? LABELS : undefined,
   );
   return sampleViolation(rule, impact, help, [rule === 'color-contrast' ? { ...node, contrast: COLORS } : node], wcag);
