@@ -15,8 +15,8 @@ import {
   type AccessibilityScanSpec,
   type ScanQueue,
 } from '../../core/protocol/custom-resources.ts';
-import { startKube } from '../../local/kube/kube.ts';
-import { startMessages } from '../../local/messages/messages.ts';
+import { startKube, type Kube } from '../../local/kube/kube.ts';
+import { startMessages, type Messages } from '../../local/messages/messages.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import { CRDS } from '../../local/stack.ts';
 import { createMetrics } from '../../api/metrics.ts';
@@ -113,26 +113,47 @@ export interface RunningOperator {
   stop(): Promise<void>;
 }
 
+interface Servers {
+  folder: string;
+  kubeconfig: string;
+  kube: Kube | null;
+  messages: Messages;
+}
+/** What the contexts of a run share: the cluster of KUBECONFIG or the embedded Kubernetes, and a message server. */
+let servers: Promise<Servers> | null = null;
+
+async function startServers(host: string): Promise<Servers> {
+  const folder = await mkdtemp(join(tmpdir(), 'curbcut-servers-'));
+  const cluster = process.env['KUBECONFIG'];
+  const kubeconfig = cluster || join(folder, 'kubeconfig');
+  return {
+    folder,
+    kubeconfig,
+    kube: cluster ? null : await startKube({ kubeconfigPath: kubeconfig, crds: CRDS }),
+    messages: await startMessages({ host, dataDir: join(folder, 'messages') }),
+  };
+}
+
+after('stop the servers of the operators', async () => {
+  if (servers === null) return;
+  const { folder, kube, messages } = await servers;
+  await Promise.all([kube?.close(), messages.close()]);
+  await rm(folder, { recursive: true, force: true });
+});
+
 export async function openContext(): Promise<OperatorContext> {
   const host = process.env['CURBCUT_CLUSTER_HOST_IP'] ?? '127.0.0.1';
   const folder = await mkdtemp(join(tmpdir(), 'curbcut-operator-'));
   const closers: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   const onClose = (close: () => Promise<unknown>) => void closers.unshift(close);
 
-  let kubeconfig = process.env['KUBECONFIG'];
-  if (!kubeconfig) {
-    kubeconfig = join(folder, 'kubeconfig');
-    const kube = await startKube({ kubeconfigPath: kubeconfig, crds: CRDS });
-    onClose(() => kube.close());
-  }
+  const { kubeconfig, messages } = await (servers ??= startServers(host));
   const connection = connectKubernetes({ kubeconfig });
   onClose(() => connection.close());
   const operatorConnection = connectKubernetes({ kubeconfig, fieldManager: FIELD_MANAGER });
   onClose(() => operatorConnection.close());
   const database = await openDatabase({ monitorCommands: 'true' });
   onClose(() => database.close());
-  const messages = await startMessages({ host, dataDir: join(folder, 'messages') });
-  onClose(() => messages.close());
   const keys = { accessKeyId: 'test', secretAccessKey: 'test-secret', bucket: 'curbcut' };
   const objects = await startObjects({ host, dataDir: join(folder, 'objects'), ...keys });
   onClose(() => objects.close());

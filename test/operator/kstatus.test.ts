@@ -4,9 +4,8 @@ import { expect } from 'chai';
 import type { AccessibilityScan, KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { KSTATUS_TIMEOUT_MS, verdictsOf } from '../kstatus/kstatus.ts';
 import { kubectlIn, type Kubectl } from '../support/kubectl.ts';
-import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { SCAN_STATES } from '../support/scan-states.ts';
-import { useContext, TARGET, until, type Scan } from './context.ts';
+import { useContext, TARGET, until } from './context.ts';
 describe('operator: kstatus', function () {
   this.timeout(KSTATUS_TIMEOUT_MS);
   // Downloads the modules and compiles.
@@ -31,27 +30,6 @@ describe('operator: kstatus', function () {
       const object = JSON.parse(await kubectl(['get', ...args, '-o', 'json', '--show-managed-fields'])) as KubernetesObject;
       return (await verdictsOf([object]))[0]!.status;
     }
-    const verdictOn = (scan: Scan) => verdict('-n', scan.namespace, 'a11y', scan.name);
-    it('follows a scan through its life', async () => {
-      const operator = context.start();
-      const passing = await context.apply(context.team);
-      await passing.startPod(await passing.pod());
-      await passing.reaches('crawling', ({ status }) => status?.phase === 'crawling');
-      expect(await verdictOn(passing)).to.equal('InProgress');
-      const [pod] = await passing.pods();
-      await passing.publish(await passing.upload(pod!, bytesOf(reportOf(await passing.input()))));
-      await passing.settles();
-      expect(await verdictOn(passing)).to.equal('Current');
-      await operator.stop();
-      // Nobody has seen the change.
-      await passing.patch({ spec: { ttlSecondsAfterFinished: 3600 } });
-      expect(await verdictOn(passing)).to.equal('InProgress');
-      context.start();
-      await passing.reaches('of the current generation', ({ metadata, status }) => status?.observedGeneration === metadata.generation);
-      expect(await verdictOn(passing)).to.equal('Current');
-      await context.rest();
-    });
-
     type Manifest = KubernetesObject & { spec: object };
     const namespaceOf = ({ metadata }: Manifest) => ['--namespace', metadata.namespace ?? 'default'];
     const argsOf = (object: Manifest) => [object.kind.toLowerCase(), object.metadata.name, ...namespaceOf(object)];

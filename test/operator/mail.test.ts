@@ -217,21 +217,6 @@ describe('mails of the outbox', () => {
       await until('the mail was given up', async () => (await stateOf(resultMailId(scanId))) === 'failed');
       expect((await mailOf(resultMailId(scanId)))?.reason).to.equal('gone');
     });
-
-    it('are not sent to an address that unsubscribed, which still gets the link for a new password', async () => {
-      const server = await startServer();
-      await stores.suppressions.unsubscribe(await stores.suppressions.tokenFor('ADA@example.com', 'de'));
-      const { scanId } = await publicScan();
-      await queueResults();
-      const password = reset('ada@example.com');
-      await stores.outbox.enqueue(password);
-      const sender = startSender(server.url);
-      await ended(password);
-      await until('the result was suppressed', async () => (await stateOf(resultMailId(scanId))) === 'suppressed');
-      expect(await mailOf(resultMailId(scanId))).to.include({ reason: 'unsubscribed' });
-      expect(server.received.map(({ mail }) => mail.subject)).to.deep.equal(['Nieuw wachtwoord voor Curbcut instellen']);
-      expect(await sender.value('curbcut_mail_suppressed_total', { reason: 'unsubscribed' })).to.equal(1);
-    });
   });
 
   describe('and the mail server', () => {

@@ -63,44 +63,7 @@ describe('operator: Organisation resources', function () {
   const audit = async (name: string) =>
     (await context.stores.organisations.audit(name, 50)).toReversed().map(({ actor, action, subject }) => `${actor} ${action} ${subject}`);
 
-  it('create organisations with credits and namespaces, whose manifests are charged to them', async () => {
-    start();
-    const name = named();
-    await apply(name, {
-      displayName: 'Acme',
-      plan: 'team',
-      creditGrants: [{ id: 'order-1', pages: 100 }],
-      namespaces: [context.strangers],
-    });
-    const { status } = await becomes(name, 'Applied');
-    expect(status).to.deep.include({ balance: 100, held: 0, spent: 0, granted: 100, liveScans: 0, namespaces: [context.strangers] });
-    expect(status?.conditions?.map((one) => `${one.type} ${one.status}`)).to.deep.equal([
-      'Ready True',
-      'Reconciling False',
-      'Stalled False',
-    ]);
-    expect(await context.stores.organisations.find(name)).to.deep.include({
-      displayName: 'Acme',
-      plan: 'team',
-      blocked: false,
-      managedBy: 'manifest',
-      namespaces: [context.strangers],
-    });
-    const scan = await applyScan({ maxPages: 4 });
-    await scan.pod();
-    expect((await scan.read())?.status?.organisation).to.equal(name);
-    await reaches(name, 'shows the hold', (resource) => resource.status?.held === 4 && resource.status.balance === 96);
-    await scan.patch({ spec: { cancel: true } });
-    await scan.settles();
-    await reaches(name, 'shows the refund', (resource) => resource.status?.liveScans === 0 && resource.status.balance === 100);
-    expect(await audit(name)).to.deep.equal([
-      `manifest organisation.add ${name}`,
-      'manifest organisation.grant order-1: 100 pages',
-      `manifest organisation.namespaces ${context.strangers}`,
-    ]);
-  });
-
-  it('wait with their deletion for live scans, then release the namespaces and keep the ledger', async () => {
+  it('charge the manifests of their namespaces, wait with their deletion for live scans, then release both and keep the ledger', async () => {
     start();
     const name = named();
     const spec = { creditGrants: [{ id: 'first', pages: 100 }], namespaces: [context.strangers] };
@@ -108,6 +71,7 @@ describe('operator: Organisation resources', function () {
     await becomes(name, 'Applied');
     const scan = await applyScan({ maxPages: 4 });
     await scan.pod();
+    await reaches(name, 'shows the hold', (resource) => resource.status?.held === 4 && resource.status.balance === 96);
     await remove(name);
     const waiting = await becomes(name, 'ScansLive');
     expect(isReady(waiting)?.message).to.include('1 scan is live');

@@ -170,27 +170,6 @@ describe('operator: the sweeper', function () {
       expect(reconciled).to.deep.equal([]);
     });
 
-    it('repeats what failed with the next sweep, also if the class of the operator has changed', async () => {
-      const scan = await launched();
-      const otherClass = { watchNamespaces: [], operatorClass: 'other' };
-      const { connection } = context;
-      let conflicts = 1;
-      const conflicting: KubernetesConnection = {
-        ...connection,
-        path: connection.path.bind(connection),
-        request: ((method, path, options) =>
-          method === 'PATCH' && path.endsWith(`/${scan.name}`) && conflicts-- > 0
-            ? Promise.reject(new KubernetesError(409, 'Conflict', 'the object has been modified'))
-            : connection.request(method, path, options)) as KubernetesConnection['request'],
-      };
-      expect(await sweepIn(310, { connection: conflicting, watched: otherClass })).to.include({ failed: 1 });
-      expect((await scan.row())?.phase).to.equal('queued');
-      expect(await sweepIn(310, { connection: conflicting, watched: otherClass })).to.include({ failed: 0, orphaned: 1 });
-      expect((await scan.read())?.metadata.finalizers ?? []).to.deep.equal([]);
-      expect(await scan.row()).to.include({ phase: 'failed' });
-      expect(await context.held()).to.equal(0);
-    });
-
     it('releases the credits of one that it may not read, and names the command that removes its finalizer', async () => {
       const scan = await launched();
       const logger = createFakeLogger();
