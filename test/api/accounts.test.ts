@@ -89,23 +89,6 @@ describe('accounts', () => {
     expect(confirmation).to.include({ actor: email, action: 'user.confirm' });
   });
 
-  it('that are in use are not opened by a link that was shown to someone else', async () => {
-    const email = address();
-    const first = await squatted(email);
-    const second = await shownLink(email);
-    const other = createClient(context.url);
-    expect((await other.get(second.link)).text)
-      .to.include('This address has an account.')
-      .and.not.include('New password');
-    expect(
-      (await other.post(second.link, { 'new-password': OTHER_PASSWORD, _csrf: tokenIn((await other.get('/dashboard/sign-in')).text) }))
-        .status,
-    ).to.equal(409);
-    // An address that is not verified does not list who else invited it.
-    const third = await shownLink(email);
-    expect(await open(first.squatter)).to.not.include(third.organisation);
-  });
-
   it('join by an opened invitation while they are signed in, and only with the invited address', async () => {
     const [owner, person, other] = [await signedIn(context), await signedIn(context), await signedIn(context)];
     await context.db.collection<{ _id: string }>('users').updateOne({ _id: person.email }, { $set: { verifiedAt: new Date() } });

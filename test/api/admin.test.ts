@@ -339,14 +339,6 @@ describe('curbcut-admin', () => {
       // Entries of the same millisecond have no order.
       expect(await actions('keyed')).to.have.members(['organisation.add keyed', `key.issue ${issued.id}`, `key.revoke ${issued.id}`]);
     });
-
-    it('issues a test key, and marks it', async () => {
-      await admin('organisation', 'add', 'trying');
-      const { out } = await admin('key', 'issue', '--organisation', 'trying', '--name', 'tests', '--test');
-      expect(out)
-        .to.match(/^Key: svc_test_\w{38}$/m)
-        .and.match(/^It is a test key: /m);
-    });
   });
 
   describe('webhook', () => {

@@ -145,10 +145,4 @@ describe('an account', () => {
     expect((await client.get(link)).status).to.equal(404);
     expect((await client.get('/dashboard/reset-password/x')).status).to.equal(404);
   });
-
-  it('without mail is told whom to ask', async () => {
-    const replica = await context.replica({ mail: false });
-    const client = createClient(replica.url);
-    expect((await client.get('/dashboard/reset-password')).text).to.include('Ask the administrator of this service');
-  });
 });

@@ -184,15 +184,6 @@ describe('second factors of an account', () => {
       .to.include('/dashboard/sign-in/oidc?next=')
       .and.include('Sign in with Example');
   });
-
-  it('say which passkeys do not work at the address of the service', async () => {
-    const who = await signedIn(context);
-    await addPasskey(who.client, createAuthenticator());
-    const replica = await context.replica({ publicBaseUrl: 'https://new.example' });
-    const client = createClient(replica.url);
-    for (const [name, value] of who.client.cookies) client.cookies.set(name, value);
-    expect((await client.get(FACTORS)).text).to.include('(not usable at this address)');
-  });
 });
 
 describe('an organisation that requires a second factor', () => {
@@ -245,20 +236,6 @@ describe('an organisation that requires a second factor', () => {
     expect((await who.client.get('/dashboard')).status).to.equal(200);
     expect((await send(who, '/v1/api-keys')).status).to.equal(200);
     expect((await who.client.submit('/dashboard/sign-out', {}, FACTORS)).status).to.equal(303);
-  });
-
-  it('keeps the last factor of its people', async () => {
-    const who = await signedIn(context);
-    const authenticator = createAuthenticator();
-    await addPasskey(who.client, authenticator);
-    await context.stores.organisations.setRequireSecondFactor(who.organisation, true);
-    const path = `${FACTORS}/passkeys/${authenticator.id}`;
-    const refused = await who.client.submit(`${path}/remove`, {}, path);
-    expect([refused.status, refused.text.includes('Add another one before you remove this one')]).to.deep.equal([409, true]);
-    await addApp(context, who.email);
-    expect((await who.client.submit(`${path}/remove`, {}, path)).status).to.equal(303);
-    const app = await who.client.submit(`${APP}/removal`, {}, `${APP}/removal`);
-    expect([app.status, app.text.includes('Add another one before you remove this one')]).to.deep.equal([409, true]);
   });
 
   it('is content with a sign-in at the identity provider, and with API keys', async () => {

@@ -89,14 +89,6 @@ describe('sign-in with a second factor', () => {
     expect(statuses).to.deep.equal([...Array<number>(20).fill(422), 429]);
   });
 
-  it('needs the CSRF token of the browser', async () => {
-    const who = await person();
-    const { code } = await addApp(context, who.email);
-    await sendPassword(who);
-    const answer = await who.client.post(ASK, { _csrf: 'x', way: 'totp', 'one-time-password': code() });
-    expect([answer.status, who.client.cookies.has(SESSION)]).to.deep.equal([403, false]);
-  });
-
   it('accepts each recovery code once, and then shows how many are left (ASVS 6.5.1)', async () => {
     const who = await person();
     const { codes } = await addApp(context, who.email);

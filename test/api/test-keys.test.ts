@@ -5,9 +5,7 @@ import { KEY_SCOPES } from '../../core/accounts.ts';
 import { creditAccountOf } from '../../core/scan/counts.ts';
 import { TEST_LABEL } from '../../core/protocol/custom-resources.ts';
 import { issueKey } from '../support/issue-key.ts';
-import { tokenIn } from './client.ts';
 import { HIGH_LIMITS, SUBMISSION, useContext } from './context.ts';
-import { signedIn } from './people.ts';
 
 const TEST_SECRET = /svc_test_[0-9A-Za-z]{38}/;
 const LOOPBACK = { url: 'http://127.0.0.1:3000/' };
@@ -136,32 +134,5 @@ describe('a test key', () => {
       'POST /v1/public/scan-request',
     ]);
     expect(routes).to.have.length.above(usable.length + 7);
-  });
-
-  describe('on the pages', () => {
-    it('is chosen in the form, and marked in the list', async () => {
-      const person = await signedIn(context);
-      const path = '/dashboard/settings/api-keys';
-      const { text } = await person.client.get(`${path}/new`);
-      const fields = { _csrf: tokenIn(text), form_id: randomUUID(), name: 'tests', expires_at: '', scopes: 'scans:write', test: 'yes' };
-      const created = await person.client.post(`${path}/new`, fields);
-      expect(created.status).to.equal(201);
-      expect(created.text).to.match(TEST_SECRET);
-      const [key] = await context.stores.keys.list(person.organisation, { limit: 1 });
-      expect(key).to.include({ name: 'tests', test: true });
-      expect((await person.client.get(path)).text).to.match(/>Test</);
-      expect((await person.client.get(`${path}/${key!.id}/revoke`)).text).to.match(/>Test</);
-    });
-
-    it('marks its scans, which cannot be repeated as scans that cost credits, and have no trend', async () => {
-      const person = await signedIn(context);
-      const own = { submission: 'accepted', phase: 'done', passed: true, finishedAt: new Date() } as const;
-      const row = await context.scan(person.organisation, { ...own, test: true });
-      expect((await person.client.get('/dashboard/scans')).text).to.match(/>Test</);
-      const { text } = await person.client.get(`/dashboard/scans/${row.id}`);
-      expect(text)
-        .to.match(/>Test</)
-        .and.not.include('/again"');
-    });
   });
 });
