@@ -7,7 +7,7 @@
 export const GENERATED = '*';
 
 /** Camel case of words: `navBar`, `GitHub`, `goToTop`, also with an acronym: `QRCode`, `baseURL`. */
-const CAMEL_CASE = /^(?:[a-z]{2,}|[a-z](?=[A-Z][a-z]{2}))?(?:[A-Z]{2,}|[A-Z][a-z]+)*$/;
+const CAMEL_CASE = /^(?:[a-z]{2,}|[a-z](?=[A-Z][a-z]{2})|[A-Z]{2,5}(?=[A-Za-z]))?[a-z]*(?:[A-Z][a-z]+)*(?:[A-Z]{2,5})?$/;
 
 /** Whether a word was generated: by its digits, or by its letters. Words with a number at the end, such as `level2`, were not. */
 function looksGenerated(word: string): boolean {
@@ -46,13 +46,16 @@ const STATE_CLASS =
 const CLASS_PATTERNS: readonly [RegExp, string][] = [
   // emotion and what is built on it, styled-jsx, Svelte, Astro, goober; a label may follow.
   [/^(css|tss|jsx|svelte|astro|emotion)-[A-Za-z\d]{4,}(?=$|-)/, '$1-*'],
-  [/^go\d{6,}$/, GENERATED],
+  [/^css-dev-only-do-not-override-[a-z\d]+$/, GENERATED],
+  [/^go\d{6,}$|^___[a-z\d]+(?:_\d{7})?$/, GENERATED],
   // styled-components.
   [/(^|-)sc-[A-Za-z\d]{4,8}(?:-\d+)?$/, '$1sc-*'],
-  // CSS modules: of Vite, of css-loader, of Turbopack, and a digest alone.
+  // CSS modules: of Vite, of css-loader, of Turbopack and Parcel, and a digest alone.
   [/^_(.+)_[a-z\d]{1,5}_\d+$/, '_$1_*'],
   [/^([A-Za-z][\w-]*_[\w-]+)__(?:(?=[a-z]*[A-Z\d_+-])[\w+-]{5}|(?=\w*\d)\w{6,8})$/, '$1__*'],
+  [/--(?=[\w+-]*(?:_|[A-Z][\w+-]*[A-Z]|\d[\w+-]*[A-Za-z]))[\w+-]{5,8}$/, '--*'],
   [/(module__)[\w-]{5,8}(?=__)/, '$1*'],
+  [/^(?=.[a-z\d]*[A-Z])(?=[A-Z\d]*[a-z])[A-Za-z\d]{6}_(?=[A-Za-z])/, '*_'],
   [/^_?(?=.*\d.*[A-Za-z].*\d)(?=.*[a-z])(?=(?:.*[A-Z]){3})(?!.*(?:[a-z]{5}|__))[\w-]{18,24}$/, GENERATED],
   // JSS and Ember.
   [/^(jss|ember)\d+$/, '$1*'],
@@ -81,11 +84,15 @@ function steadyClass(name: string): string {
 /** Replaces what is generated in the value of a `class`, removes states, and sorts the rest. */
 export function steadyClasses(value: string): string {
   const names = value.split(/\s+/).filter((name) => name !== '');
-  const isStyled = (name = ''): boolean => /(?:^|-)sc-[A-Za-z\d]{4,8}(?:-\d+)?$/.test(name);
+  const isAtomic = names.some((name) => name.startsWith('___'));
+  // Without a sign of their own: the class after the component of styled-components, and atomic classes of Griffel.
+  const isHash = (name: string, at: number): boolean =>
+    (/(?:^|-)sc-[A-Za-z\d]{4,8}(?:-\d+)?$/.test(names[at - 1] ?? '') && /^[A-Za-z-]{5,8}$/.test(name)) ||
+    (isAtomic && /^[a-z][a-z\d]{5,8}$/.test(name));
   const steady = names
+    .map((name, at) => (isHash(name, at) ? GENERATED : name))
     .filter((name) => !STATE_CLASS.test(name))
-    // styled-components write the name of the component, then the hash of its style.
-    .map((name) => (isStyled(names[names.indexOf(name) - 1]) && /^[A-Za-z-]{5,8}$/.test(name) ? GENERATED : steadyClass(name)));
+    .map(steadyClass);
   return [...new Set(steady)].sort().join(' ');
 }
 

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { rootCauseFingerprint } from '../../report/causes/root-causes.ts';
 import type { ReportNode } from '../../report/schema/page.ts';
@@ -206,4 +207,30 @@ describe('root causes', () => {
     expect(causeOf('<div>…</div>')).not.to.equal(causeOf('<a href="/a">…</a>'));
     expect(causeOf('<div>…</div>', '<div>…</div>')).to.equal(causeOf('<div class="x">…</div>'));
   });
+});
+
+/** By tool: the HTML of the same parts in two builds. See `builds/build.mjs`. */
+const BUILDS = JSON.parse(await readFile(new URL('builds/builds.json', import.meta.url), 'utf8')) as Record<
+  string,
+  [before: Record<string, string>, after: Record<string, string>]
+>;
+const RULE_OF: Readonly<Record<string, string>> = {
+  menu: 'button-name',
+  close: 'button-name',
+  photo: 'image-alt',
+  field: 'label',
+  teaser: 'color-contrast',
+};
+
+describe('root causes in two builds', () => {
+  for (const [tool, [before, after]] of Object.entries(BUILDS))
+    it(`are the same with ${tool}`, () => {
+      for (const [part, html] of Object.entries(before)) {
+        expect(after[part], `${part} is generated`).to.be.a('string');
+        expect(fingerprintOf(RULE_OF[part]!, after[part]!), part).to.equal(fingerprintOf(RULE_OF[part]!, html));
+        for (const [other, content] of Object.entries(before))
+          if (other !== part)
+            expect(fingerprintOf(RULE_OF[part]!, content), `${part} and ${other}`).not.to.equal(fingerprintOf(RULE_OF[part]!, html));
+      }
+    });
 });
