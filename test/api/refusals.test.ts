@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { makeKey } from '../../stores/accounts/key-format.ts';
+import { issueKey } from '../support/issue-key.ts';
 import { showCount } from '../support/counts.ts';
-import { useContext } from './context.ts';
+import { useContext, SUBMISSION } from './context.ts';
 
 describe('a denied request', () => {
   const context = useContext({ limits: { key: { limit: 2, windowSeconds: 60 }, submissions: { limit: 1, windowSeconds: 60 } } });
@@ -30,6 +31,18 @@ describe('a denied request', () => {
       expect(headers.get('ratelimit-policy')).to.equal('"key";q=2;w=60');
       expect(headers.get('ratelimit')).to.equal(`"key";r=0;t=${left}`);
     }
+  });
+
+  it('by a limit of the organisation is remembered for its other keys', async () => {
+    const { id, key } = await context.organisation({ credits: 20 });
+    const submit = (one: string) => context.request('POST', '/v1/ci/scans', { key: one, body: SUBMISSION });
+    expect((await submit(key)).status).to.equal(202);
+    expect((await submit(key)).status).to.equal(429);
+    const { secret: other } = await issueKey(context.stores.keys, id);
+    await context.stores.keys.flush();
+    context.commands.length = 0;
+    expect((await submit(other)).status).to.equal(429);
+    expect(context.commands).to.deep.equal(['aggregate keys']);
   });
 });
 

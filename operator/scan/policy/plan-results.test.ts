@@ -142,6 +142,11 @@ describe('plan for results and failures', () => {
       }),
       ['ResultsRefused'],
     ],
+    [
+      'results of another version refused for too many attempts',
+      runningFacts({ podMessages: messagesOf({ final: [OTHER_VERSION] }), state: { refused: refusedAttempts(0, 1, 2) } }),
+      ['replaceJob'],
+    ],
     // work on results in progress
     ['results are being verified', runningFacts({ podMessages: messagesOf({ final: [storedBy(0)] }), state: { task: VERIFYING } }), []],
     [
