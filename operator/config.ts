@@ -53,6 +53,8 @@ const integer = (from: number, to: number, fallback: number, what: string) =>
 const quantity = (fallback: string, description: string) =>
   Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$', default: fallback, description });
 
+const { pageBudgetSeconds: PAGE_SECONDS, largePageBudgetSeconds: LARGE_PAGE_SECONDS } = SCANNER_DEFAULTS;
+
 export const Environment = Type.Object({
   ...ProcessSettings,
   ...TrustSettings,
@@ -114,7 +116,7 @@ export const Environment = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: 600,
-      description: `the maximum seconds per page, from 1 to 600. Empty: ${SCANNER_DEFAULTS.pageBudgetSeconds}, and up to ${SCANNER_DEFAULTS.largePageBudgetSeconds} for the largest pages`,
+      description: `the maximum seconds per page, from 1 to 600. Empty: ${PAGE_SECONDS}, and up to ${LARGE_PAGE_SECONDS} for the largest pages`,
     }),
   ),
   SCAN_WORKERS: integer(1, 256, 32, 'the number of scans that the operator reconciles concurrently'),
@@ -208,7 +210,7 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
     baseSeconds: config.SCAN_BASE_SECONDS,
     maxSeconds: config.SCAN_MAX_SECONDS,
     workers: config.SCANNER_WORKERS,
-    pageBudgetMs: pageBudgetMs ?? SCANNER_DEFAULTS.pageBudgetSeconds * 1000,
+    pageBudgetMs: pageBudgetMs ?? PAGE_SECONDS * 1000,
   };
   const watchNamespaces: readonly string[] =
     config.WATCH_NAMESPACES === '' ? [] : [config.CURBCUT_NAMESPACE, ...listOf(config.WATCH_NAMESPACES)];
