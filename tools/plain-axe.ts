@@ -35,6 +35,8 @@ export async function plainAxe(browser: Browser, url: string, options: PlainOpti
     // A page may have parts that never arrive.
     await page.goto(url, { waitUntil: 'domcontentloaded', timeout: options.limitMs });
     await page.waitForLoadState('load', { timeout: options.limitMs }).catch(() => undefined);
+    // The pointer of a headless browser begins at 0, 0.
+    await page.mouse.move(-1, 300);
     if (options.scroll) await scrollThrough(page);
     if (typeof options.rest === 'number') await sleep(options.rest);
     else await page.waitForSelector(options.rest, { state: 'attached', timeout: options.limitMs });

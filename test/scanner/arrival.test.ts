@@ -93,6 +93,13 @@ describe('settling', () => {
     }
   });
 
+  it('points nowhere on the page', async () => {
+    const style =
+      '<style>#corner { position: fixed; left: 0; top: 0; margin: 0; color: #000; background: #fff } #corner:hover { color: #ccc }</style>';
+    await open({ '/': html('<p id="corner">In the corner</p>', { head: style }) });
+    expect(testedOf((await scan(`${site.origin}/`)).pages).map(found)).to.deep.equal([[]]);
+  });
+
   it('requests a style sheet that may not be stored once, and tests a start page without one that never arrives', async () => {
     await open({
       '/': html(FAULT, { head: '<link rel="stylesheet" href="/slow.css"><link rel="stylesheet" href="/never.css">' }),

@@ -77,6 +77,12 @@ const SCROLLS_MAX = 2;
 /** The share of the remaining time that scrolling may take. A page that hangs is visited again in the rest. */
 const SCROLL_SHARE = 0.4;
 
+/**
+ * The pointer of a headless browser begins at 0, 0 in each new process, so that the first page of a tab would be tested with a hovered
+ * corner. Beside the page and not above it, where some pages expect a visitor who leaves.
+ */
+const NOWHERE = { type: 'mouseMoved', x: -1, y: 300 } as const;
+
 /** The result of `curbcut.settle`. */
 export interface Settled {
   redirects: boolean;
@@ -100,7 +106,8 @@ interface Waiting extends ArrivalDeps, Waits {
 /** Waits until the document does not change and its scripts wait for no data. */
 export async function settle(deps: ArrivalDeps & Waits, clock: VisitClock): Promise<Arrival> {
   const { cdp, frame, rules, plan } = deps;
-  const world = await frame.whileAlive(isolatedWorldOf(cdp, frame.id), clock.left(), 'creating the isolated world');
+  const preparing = Promise.all([isolatedWorldOf(cdp, frame.id), cdp.send('Input.dispatchMouseEvent', NOWHERE)]);
+  const [world] = await frame.whileAlive(preparing, clock.left(), 'creating the isolated world');
   const latest = performance.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
   const waiting: Waiting = { ...deps, clock, world, end: Math.min(latest, performance.now() + SETTLE_MS), latest };
   const first = await waitForElement(waiting);
