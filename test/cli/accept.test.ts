@@ -75,6 +75,19 @@ describe('curbcut accept', () => {
     expect((await read()).spec.issues.map(({ reason }) => reason === 'other')).to.deep.equal(report.groups.map((_, index) => index === 0));
   });
 
+  it('changes the one that has not ended, if one about the same has', async () => {
+    await accept('--fingerprint', worst.fingerprint, '-o', file, ...WHY);
+    const manifest = await read();
+    const [issue] = manifest.spec.issues;
+    const ended = { ...issue!, expiresAt: '2020-01-31T00:00:00Z' };
+    await writeFile(file, JSON.stringify({ ...manifest, spec: { ...manifest.spec, issues: [ended, issue, ended] } }));
+    expect((await accept('--all', '-o', file, ...WHY)).stdout).to.include('0 changed, 1 kept.');
+    expect((await accept('--fingerprint', worst.fingerprint, '-o', file, ...WHY.slice(0, 4), '--until', later)).code).to.equal(0);
+    const { issues } = (await read()).spec;
+    expect(issues.slice(0, 3).map(({ expiresAt }) => expiresAt)).to.deep.equal([ended.expiresAt, `${later}T00:00:00Z`, ended.expiresAt]);
+    expect((await accept('--all', '-o', file, ...WHY)).code, 'the file is right').to.equal(0);
+  });
+
   it('leaves out what the scan knows already', async () => {
     const known = join(folder, 'known.json');
     const groups = report.groups.map((group, index) => (index === 0 ? group : { ...group, known_elements: group.elements }));
@@ -186,6 +199,8 @@ describe('curbcut accept', () => {
     for (const [args, said] of [
       [WHY, 'What is accepted?'],
       [[...one, '--all', ...WHY], 'Only one of'],
+      [['--fingerprint', '0123456789abcdef', ...WHY], 'The scan has no root cause 0123456789abcdef.'],
+      [['--rule', 'image-alt', '--selector', 'x', ...WHY], 'Selectors of this rule:\n  header > a > .logo'],
       [['--rule', 'label', ...WHY], '--rule and --selector belong together'],
       [[...one, '--reason', 'r', '--owner', 'o'], '--reason, --owner and --until are needed'],
       [[...one, ...WHY, '--reason', ' '], '--reason must not be empty'],

@@ -87,7 +87,7 @@ describe('curbcut diff', () => {
     expect(ran.code).to.equal(2);
     expect(ran.stdout).to.include('New: 0 violations');
     expect(ran.stderr).to.include(`The report of scan ${AFTER} is partial`).and.include('other pages may have new violations');
-    expect((await diff(before, partial, '--quiet')).code).to.equal(2);
+    expect(await diff(before, partial, '--quiet')).to.deep.include({ code: 2, stdout: '' });
     expect(await diff(before, partial, '--exit-zero')).to.deep.include({ code: 0, stderr: '' });
   });
 
@@ -102,6 +102,13 @@ describe('curbcut diff', () => {
   it('adds root causes and links to help with -o wide', async () => {
     const { stdout } = await diff(before, after, '-o', 'wide');
     expect(stdout).to.match(/root cause [0-9a-f]{16}\n {4}https:\/\/dequeuniversity\.com/);
+  });
+
+  it('notes how the scans differ', async () => {
+    const other = structuredClone(after);
+    other.scan.options.wcag_level = 'A';
+    const { stdout } = await diff(before, other);
+    expect(stdout).to.match(/\nNote: The scans test different WCAG versions or levels\. .* \(2\.2 AA – 2\.2 A\)\n$/);
   });
 
   it('says how many elements are not listed, and prints no control characters', async () => {

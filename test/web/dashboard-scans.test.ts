@@ -66,6 +66,8 @@ describe('the dashboard', () => {
     await page.getByRole('button', { name: 'Filter' }).click();
     expect(await page.locator('#scan-rows > tr').evaluateAll((rows) => rows.map(({ id }) => id))).to.deep.equal([`scan-${row.id}`]);
     expect(await page.locator(`#scan-${row.id}`).innerText()).to.include('fix/a=b 4f371ac9');
+    await page.locator(`#scan-link-${row.id}`).click();
+    await page.locator('.breadcrumb').getByRole('link', { name: 'Scans' }).click();
     expect(await page.getByLabel('Address contains').inputValue()).to.equal('EXAMPLE.com');
     await page.getByLabel('Metadata').fill('main');
     await page.getByRole('button', { name: 'Filter' }).click();

@@ -76,6 +76,12 @@ describe('pages', () => {
     expect([json.status, heading(json.text)]).to.deep.equal([415, 'This request cannot be processed']);
   });
 
+  it('do not let REST routes read forms', async () => {
+    const { key } = await context.organisation();
+    const response = await get('/v1/api-keys', { method: 'POST', body: new URLSearchParams({ name: 'x' }), headers: { 'x-api-key': key } });
+    expect([response.status, (JSON.parse(response.text) as { detail: string }).detail]).to.deep.equal([415, 'unsupported_media_type']);
+  });
+
   it('say with 503 and Retry-After that a dependency is down, and show nothing of it', async () => {
     context.faults.set('publicScans.findByToken', down);
     const { status, headers, text } = await get('/nl/scan/x', { headers: HTML });

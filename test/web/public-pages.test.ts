@@ -7,6 +7,7 @@ import { reviewText } from '../../report/rule-texts/rule-texts.ts';
 import { openStores } from '../../stores/stores.ts';
 import { PUBLIC_SCANS } from '../api/public-context.ts';
 import { inLanguage } from '../../api/web/languages.ts';
+import { sampleNode, sampleViolation } from '../report/samples.ts';
 import { showCount } from '../support/counts.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { expectAccessible } from './accessible.ts';
@@ -84,6 +85,9 @@ describe('public pages', () => {
     await page.getByRole('button', { name: en.home.submit }).click();
     expect(await page.getByRole('alert').innerText()).to.include(en.refused.rateLimited.split('{when}')[0]!);
     expect(await page.getByLabel(en.home.email).inputValue()).to.equal('bob@example.com');
+    const body = new URLSearchParams({ url: 'example.com', email: 'bob@example.com' });
+    const answer = await fetch(`${web.url}/scan-request`, { method: 'POST', body });
+    expect([answer.status, Number(answer.headers.get('retry-after')) > 0]).to.deep.equal([429, true]);
   });
 
   it('can be used by keyboard alone: skip link, then every control in order, each with a visible focus', async () => {
@@ -259,6 +263,9 @@ describe('public pages', () => {
     expect(await page.locator('main').innerText()).to.not.include('net::');
     await page.locator('details').getByText(de.failed.details).click();
     expect(await page.locator('details [lang=en]').innerText()).to.match(/net::ERR_CONNECTION_REFUSED\.$/);
+    const future = sampleViolation('future-rule', 'minor', 'A rule of the future', [sampleNode('<p></p>', 'p')]);
+    await page.goto(`/fr/scan/${await storePublicScan(web, { phase: 'done' }, sampleView([future]))}`);
+    expect(await page.getByRole('heading', { name: 'A rule of the future' }).getAttribute('lang')).to.equal('en');
   });
 });
 

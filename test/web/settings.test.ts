@@ -182,4 +182,10 @@ describe('pages of keys, credits and webhooks', () => {
     expect(await page.locator('main').innerText()).to.include('This installation sends no webhooks');
     expect(await page.getByRole('link', { name: 'Create a webhook' }).count()).to.equal(0);
   });
+
+  it('of webhooks are not there for viewers', async () => {
+    const page = await openAs(web, 'viewer', WEBHOOKS_PATH);
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).to.equal('You may not do this');
+    expect(await page.getByRole('link', { name: 'Webhooks' }).count()).to.equal(0);
+  });
 });

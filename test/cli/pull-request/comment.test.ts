@@ -34,12 +34,13 @@ describe('curbcut comment', () => {
         .and.not.include('Open the full report');
     });
 
-    it('links to the dashboard of the service, or to --link, and has the name of --name', async () => {
+    it('links to the dashboard of the service, or to --link, and has the name of --name and the causes of --max-causes', async () => {
       const service = 'https://curbcut.example.com';
       expect((await print([file], { CURBCUT_URL: `${service}/` })).stdout).to.include(`(${service}/dashboard/scans/${SCAN_ID})`);
       const other = await print([file, '--link', 'https://ci.example/7', '--name', 'shop -- de'], { CURBCUT_URL: service });
       expect(other.stdout).to.include('(https://ci.example/7)').and.not.include(service);
       expect(other.stdout).to.match(/^<!-- curbcut:shop%20%2D%2D%20de -->\n/);
+      expect((await print([file, '--max-causes', '0'])).stdout).to.not.include('How to fix it');
     });
 
     it('has no link to a page that does not exist: of a scan with --local', async () => {
