@@ -13,11 +13,11 @@ import {
   selectCauses,
 } from '../../api/dashboard/findings/select.ts';
 import { READ_LIMITS } from '../../api/scans/scan-views.ts';
-import { buildReport } from '../../report/results/build.ts';
-import type { ReportNode } from '../../report/schema/page.ts';
+import type { ReportNode, ReportPage } from '../../report/schema/page.ts';
 import { type ReportView, VIEW_LIMITS, type ViewObjects, viewObjectsOf } from '../../report/view/view.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
+import { reportOf } from '../support/scan-results.ts';
 import { reportWith } from '../web/large-report.ts';
 import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from './samples.ts';
 
@@ -33,11 +33,7 @@ const images = (count: number, from = 0) =>
   );
 const headings = sampleViolation('heading-order', 'moderate', 'Heading levels', [sampleNode('<h4></h4>', 'h4')], []);
 
-function objectsOf(pages: Parameters<typeof buildReport>[0]['pages']): ViewObjects {
-  const at = new Date('2026-03-02T09:14:05.000Z');
-  const tools = { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156.0.7411.0' };
-  return viewObjectsOf(buildReport({ input: sampleInput(), pages, tools, startedAt: at, finishedAt: at }));
-}
+const objectsOf = (pages: ReportPage[]): ViewObjects => viewObjectsOf(reportOf(sampleInput(), pages));
 
 function readerOf({ findings }: ViewObjects): { read: ReadFindings; counts: { reads: number; most: number } } {
   const counts = { reads: 0, most: 0 };

@@ -1,21 +1,12 @@
 import { expect } from 'chai';
 import { Compile } from 'typebox/compile';
-import { buildReport } from '../../report/results/build.ts';
-import type { ReportNode, TestedPage } from '../../report/schema/page.ts';
-import type { Report } from '../../report/schema/report.ts';
+import type { ReportNode } from '../../report/schema/page.ts';
 import { RootCause } from '../../report/schema/root-cause.ts';
+import { reportOf } from '../support/scan-results.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from './samples.ts';
 import { FINDINGS_LIMITS, PageCauses } from '../../report/view/findings.ts';
 import { VIEW_LIMITS, VIEW_MAX_BYTES, viewObjectsOf, type FindingsPlace } from '../../report/view/view.ts';
 
-const reportOf = (pages: TestedPage[]): Report =>
-  buildReport({
-    input: sampleInput(),
-    pages,
-    tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156.0.7411.0' },
-    startedAt: new Date('2026-03-02T09:14:05.000Z'),
-    finishedAt: new Date('2026-03-02T09:15:42.000Z'),
-  });
 const images = (nodes: ReportNode[]) => sampleViolation('image-alt', 'critical', 'Images must have alternative text', nodes);
 const image = (name: string) => sampleNode(`<img class="${name}">`, `#${name}`);
 const partOf = (object: Uint8Array, { offset, bytes }: FindingsPlace): unknown =>
@@ -26,7 +17,7 @@ describe('the findings beside a view', () => {
   it('have the details of every root cause, and the findings of every page, worst first', () => {
     const links = sampleViolation('link-name', 'serious', 'Links must have discernible text', [sampleNode('<a href="/"></a>', '#a')]);
     const { view, findings } = viewObjectsOf(
-      reportOf([
+      reportOf(sampleInput(), [
         samplePage('https://www.example.org/', 'Home', [links, images([image('one'), image('one'), image('two')])], [links]),
         samplePage('https://www.example.org/clean', 'Clean', []),
       ]),
@@ -47,7 +38,9 @@ describe('the findings beside a view', () => {
 
   it('have the worst severity that a cause has on the page', () => {
     const minor = { ...images([image('one')]), impact: 'minor' as const };
-    const { view, findings } = viewObjectsOf(reportOf([samplePage('https://www.example.org/', 'Home', [minor, images([image('one')])])]));
+    const { view, findings } = viewObjectsOf(
+      reportOf(sampleInput(), [samplePage('https://www.example.org/', 'Home', [minor, images([image('one')])])]),
+    );
     const [home] = view.pages as { findings: FindingsPlace }[];
     const { causes } = partOf(findings, home!.findings) as PageCauses;
     expect(causes.map(({ impact, elements }) => [impact, elements])).to.deep.equal([['critical', 2]]);
@@ -58,7 +51,7 @@ describe('the findings beside a view', () => {
     const pages = Array.from({ length: VIEW_LIMITS.pages + 20 }, (_, n) =>
       samplePage(`https://www.example.org/${n}`, 'Page', [images([image('one')])]),
     );
-    const { view, findings } = viewObjectsOf(reportOf(pages));
+    const { view, findings } = viewObjectsOf(reportOf(sampleInput(), pages));
     const last = view.pages.at(-1) as { findings: FindingsPlace };
     expect(view.pages).to.have.length(VIEW_LIMITS.pages);
     expect(last.findings.offset + last.findings.bytes).to.equal(findings.byteLength);
@@ -66,7 +59,7 @@ describe('the findings beside a view', () => {
 
   it('name the causes so that no two lines of a rule are the same', () => {
     const alike = Array.from({ length: 5 }, (_, n) => sampleNode(`<img ${'x'.repeat(80)} class="${'abcde'[n]}">`, 'main > img'));
-    const { view } = viewObjectsOf(reportOf([samplePage('https://www.example.org/', 'Home', [images(alike)])]));
+    const { view } = viewObjectsOf(reportOf(sampleInput(), [samplePage('https://www.example.org/', 'Home', [images(alike)])]));
     expect(view.causes).to.have.length(5);
     expect(new Set(view.causes.map(({ element }) => element)).size).to.equal(5);
   });
@@ -75,7 +68,7 @@ describe('the findings beside a view', () => {
     const word = (n: number): string => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
     const many = Array.from({ length: 4_500 }, (_, n) => sampleNode(`<img class="${word(n)}" title="${'x '.repeat(750)}">`, `#${word(n)}`));
     const pages = Array.from({ length: 40 }, (_, n) => samplePage(`https://www.example.org/${n}`, 'Page', [images(n === 0 ? many : many.slice(0, 50))])); // prettier-ignore
-    const { view, findings } = viewObjectsOf(reportOf(pages));
+    const { view, findings } = viewObjectsOf(reportOf(sampleInput(), pages));
     expect(findings.byteLength).to.be.at.most(FINDINGS_LIMITS.causes + FINDINGS_LIMITS.pages + 100_000);
     expect(Buffer.byteLength(JSON.stringify(view))).to.be.at.most(VIEW_MAX_BYTES);
     expect(view.causes.length).to.be.greaterThan(2_000).and.lessThan(view.groups_total);

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { isParseable } from '../../report/schema/export-size.ts';
 import type { ReportPage } from '../../report/schema/page.ts';
 import type { Report } from '../../report/schema/report.ts';
-import { buildReport, exportOf, fitReport } from '../../report/results/build.ts';
+import { exportOf, fitReport } from '../../report/results/build.ts';
+import { reportOf } from '../support/scan-results.ts';
 import { cleanReport, hostileReport, sampleInput, sampleNode, samplePage, sampleViolation, smallReport } from './samples.ts';
 
 describe('a report that must fit', () => {
@@ -16,9 +17,7 @@ describe('a report that must fit', () => {
       ),
     ]),
   );
-  const tools = { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' };
-  const build = (kept: ReportPage[]): Report =>
-    buildReport({ input: sampleInput(), pages: kept, tools, startedAt: new Date(0), finishedAt: new Date(1) });
+  const build = (kept: ReportPage[]): Report => reportOf(sampleInput(), kept);
   const described = ({ pages: kept }: Report): number[] =>
     kept.map((page) => (page.tested ? page.violations.reduce((sum, { nodes }) => sum + nodes.length, 0) : 0));
 

@@ -10,7 +10,6 @@ import { readBaseline, type ChosenBaseline } from '../../report/diff/baseline.ts
 import { earlOf } from '../../report/formats/earl.ts';
 import { junitOf } from '../../report/formats/junit.ts';
 import { sarifOf } from '../../report/formats/sarif.ts';
-import { buildReport } from '../../report/results/build.ts';
 import { capPage } from '../../report/results/cap-nodes.ts';
 import { outcomeOf } from '../../report/results/results.ts';
 import type { ReportNode, ReportPage, TestedPage } from '../../report/schema/page.ts';
@@ -19,6 +18,7 @@ import { commentOf } from '../../report/comment/comment.ts';
 import { knownLine, knownMark } from '../../report/view/sentences.ts';
 import { ReportView, viewOf } from '../../report/view/view.ts';
 import { wordsIn } from '../../report/words/words.ts';
+import { reportOf as reportOfInput } from '../support/scan-results.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from './samples.ts';
 
 const SITE = 'https://www.example.org/';
@@ -37,16 +37,8 @@ interface Options {
   known?: ChosenKnownIssues;
   baseline?: ChosenBaseline;
 }
-function reportOf(pages: ReportPage[], { thresholds = {}, known, baseline }: Options = {}): Report {
-  return buildReport({
-    input: { ...sampleInput(thresholds), ...(known && { knownIssues: known }) },
-    pages,
-    tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' },
-    startedAt: NOW,
-    finishedAt: new Date('2026-03-02T09:15:42Z'),
-    ...(baseline && { baseline }),
-  });
-}
+const reportOf = (pages: ReportPage[], { thresholds = {}, known, baseline }: Options = {}): Report =>
+  reportOfInput({ ...sampleInput(thresholds), ...(known && { knownIssues: known }) }, pages, baseline);
 const chosen = (issues: KnownIssue[], now = NOW): ChosenKnownIssues => chooseKnownIssues(issues, now);
 
 interface Fault {

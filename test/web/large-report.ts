@@ -1,9 +1,9 @@
 /** Reports with many pages and root causes. */
-import { buildReport } from '../../report/results/build.ts';
 import type { ReportNode, TestedPage } from '../../report/schema/page.ts';
 import type { Report } from '../../report/schema/report.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
+import { reportOf } from '../support/scan-results.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from '../report/samples.ts';
 
 const RULES: readonly [rule: string, impact: Impact, help: string, wcag: string[]][] = [
@@ -45,11 +45,5 @@ export function reportWith(pages: number, causes: number, url: string, threshold
     return { ...page, size: { width: 1280, height: 3600 } };
   });
   const input = sampleInput(thresholds, 'en', url);
-  return buildReport({
-    input: { ...input, pagesReserved: pages, options: { ...input.options, maxPages: pages } },
-    pages: tested,
-    tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156.0.7411.0' },
-    startedAt: new Date('2026-03-02T09:14:05.000Z'),
-    finishedAt: new Date('2026-03-02T09:15:42.000Z'),
-  });
+  return reportOf({ ...input, pagesReserved: pages, options: { ...input.options, maxPages: pages } }, tested);
 }

@@ -16,10 +16,10 @@ import { viewOf, type ReportView } from '../../report/view/view.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import type { ReportViolation } from '../../report/schema/page.ts';
 import type { Locale } from '../../core/scan/locales.ts';
-import { buildReport } from '../../report/results/build.ts';
 import type { ScanChange, ScanRow } from '../../stores/scans/scans.ts';
 import type { ApiContext } from '../api/context.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from '../report/samples.ts';
+import { reportOf } from '../support/scan-results.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 
 export const TESTED_URL = 'https://www.example.org/visit';
@@ -59,15 +59,8 @@ const TO_REVIEW = [
 
 /** The view of a scan of one page. */
 export function sampleView(violations: ReportViolation[] = VIOLATIONS, toReview = TO_REVIEW, locale: Locale = 'en'): ReportView {
-  return viewOf(
-    buildReport({
-      input: sampleInput({}, locale, TESTED_URL),
-      pages: [samplePage(TESTED_URL, 'Plan your visit', violations, toReview)],
-      tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156.0.7411.0' },
-      startedAt: new Date('2026-03-02T09:14:05.000Z'),
-      finishedAt: new Date('2026-03-02T09:15:42.000Z'),
-    }),
-  );
+  const page = samplePage(TESTED_URL, 'Plan your visit', violations, toReview);
+  return viewOf(reportOf(sampleInput({}, locale, TESTED_URL), [page]));
 }
 
 /** Stores the view of a scan. @returns the change that ends the scan's row with its reports */
