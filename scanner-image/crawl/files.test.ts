@@ -63,6 +63,20 @@ describe('sitemap reader', () => {
     ['a number as a URL', '<urlset><url><loc>42</loc></url><url/></urlset>', ['42'], []],
     ['numeric references', '<urlset><url><loc>https://a.test/&#228;&#x26;</loc></url></urlset>', ['https://a.test/ä&'], []],
     ['an HTML page', '<!doctype html><p>x', [], []],
+    ['a document type', '<!DOCTYPE urlset><urlset><url><loc>https://a.test/</loc></url></urlset>', ['https://a.test/'], []],
+    [
+      'RSS',
+      '<rss><channel><link>https://a.test/</link><item><link>https://a.test/1</link><atom:link href="https://a.test/feed"/></item></channel></rss>',
+      ['https://a.test/1'],
+      [],
+    ],
+    [
+      'Atom',
+      '<feed><link href="/"/><entry><link href="https://a.test/1"/><link rel="edit" href="https://a.test/e"/></entry></feed>',
+      ['https://a.test/1'],
+      [],
+    ],
+    ['RSS 1.0', '<rdf:RDF><item><link>https://a.test/1</link></item></rdf:RDF>', ['https://a.test/1'], []],
     ['no entities', '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>&b;</loc></url></urlset>', [], []],
     ['broken XML', '<urlset><url><loc>https://a.test/1</loc></url><url><lo', ['https://a.test/1'], []],
     [
@@ -110,7 +124,7 @@ describe('sitemaps', () => {
     }
     return {
       async get(url: URL, options: FetchOptions) {
-        await options.consume!(chunks());
+        await options.consume!(chunks(), '');
         return { url, status: 200, contentType: 'application/xml', body: new Uint8Array(), cut: false };
       },
       close: () => Promise.resolve(),
@@ -119,14 +133,15 @@ describe('sitemaps', () => {
   beforeEach(() => (chunksRead = 0));
 
   it('are read no further than necessary', async () => {
-    const { pages, unread } = await collectSitemaps([location], fileOf(50_000), {
+    const { pages, unread, cut } = await collectSitemaps([location], fileOf(50_000), {
       enough: 30,
       take: (url) => addressOf(new URL(url)),
       deadline: Number.POSITIVE_INFINITY,
     });
     expect(pages).to.have.length(30);
     expect(unread).to.deep.equal([]);
-    expect(chunksRead).to.equal(1);
+    expect(cut).to.equal(1);
+    expect(chunksRead).to.be.at.most(2);
   });
 
   const urlset = (...paths: string[]): string =>
@@ -136,7 +151,7 @@ describe('sitemaps', () => {
   type File = string | Buffer | number | FetchRefused;
 
   /** A fetch of files by path: their content, a status, or an error. Others do not exist. */
-  function filesOf(files: Record<string, File>): GuardedFetch {
+  function filesOf(files: Record<string, File>, contentType = ''): GuardedFetch {
     return {
       async get(url, options) {
         const file = files[url.pathname] ?? 404;
@@ -145,7 +160,7 @@ describe('sitemaps', () => {
         async function* chunks(): AsyncGenerator<Uint8Array> {
           yield Buffer.from(file as string);
         }
-        if (status === 200) await options.consume!(chunks());
+        if (status === 200) await options.consume!(chunks(), contentType);
         return { url, status, contentType: '', body: new Uint8Array(), cut: url.pathname === '/cut.xml' };
       },
       close: () => Promise.resolve(),
@@ -159,15 +174,16 @@ describe('sitemaps', () => {
 
   const refused = new FetchRefused('network', 'example.org closed the connection.');
   const page = '<!doctype html><title>Not found</title>';
-  const NEITHER = 'It is neither a sitemap in XML without a document type nor a list of addresses.';
+  const NEITHER = 'It is neither a sitemap, RSS or Atom in XML without entities of its own, nor a list of addresses.';
   const problems: [string, File, named: string | null, atDefault: string | null][] = [
     ['a sitemap', urlset('/a'), null, null],
     ['a sitemap without pages', '<urlset/>', null, null],
     ['a list', 'https://example.org/a\n', null, null],
     ['no such file', 404, 'The server responded with status 404.', null],
     ['a page in its place', page, NEITHER, null],
-    ['a file with nothing', '', NEITHER, null],
-    ['a document type', `<!DOCTYPE urlset>${urlset('/a')}`, NEITHER, null],
+    ['a file with nothing', '', NEITHER, NEITHER],
+    ['a file of another kind', '{"pages": []}', NEITHER, NEITHER],
+    ['a document type with entities', `<!DOCTYPE urlset [<!ENTITY a "b">]>${urlset('/a')}`, NEITHER, NEITHER],
     ['a failing server', 500, 'The server responded with status 500.', 'The server responded with status 500.'],
     ['a server that limits requests', 429, 'The server responded with status 429.', 'The server responded with status 429.'],
     ['a failing network', refused, refused.message, refused.message],
@@ -184,6 +200,28 @@ describe('sitemaps', () => {
         expect(await unreadOf({ '/sitemap.xml': file }, isDefault)).to.deep.equal(
           expected[at] === null ? [] : [`/sitemap.xml: ${expected[at]}`],
         ));
+
+  const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le');
+  const encoded: [string, Buffer, string][] = [
+    ['UTF-16 with a mark', utf16(`\ufeff${urlset('/ä')}`), ''],
+    ['UTF-16 with the other byte order', utf16(`\ufeff${urlset('/ä')}`).swap16(), ''],
+    ['UTF-16 without a mark', utf16(urlset('/ä')), ''],
+    ['a header with a charset', Buffer.from(urlset('/ä'), 'latin1'), 'application/xml; charset="ISO-8859-1"'],
+    ['a declaration', Buffer.from(`<?xml version="1.0" encoding='iso-8859-1'?>${urlset('/ä')}`, 'latin1'), 'application/xml'],
+    ['a declaration that is wrong', Buffer.from(`<?xml version="1.0" encoding="utf-16"?>${urlset('/ä')}`), ''],
+    ['an unknown charset', Buffer.from(urlset('/ä')), 'text/xml; charset=x-none'],
+    ['two layers of gzip', gzipSync(gzipSync(urlset('/ä'))), ''],
+  ];
+  for (const [how, content, contentType] of encoded)
+    it(`are decoded by ${how}`, async () => {
+      const files = filesOf({ '/sitemap.xml': content }, contentType);
+      const { pages } = await collectSitemaps([location], files, {
+        enough: 9,
+        take: (url) => addressOf(new URL(url)),
+        deadline: Number.POSITIVE_INFINITY,
+      });
+      expect(pages.map(({ pathname }) => pathname)).to.deep.equal(['/%C3%A4']);
+    });
 
   it('report each part of an index that was not read', async () => {
     const files = { '/sitemap.xml': index(['/gone.xml', '/cut.xml', '/a.xml']), '/cut.xml': urlset('/c'), '/a.xml': urlset('/a') };

@@ -47,6 +47,15 @@ describe('robots.txt', () => {
     expect(await refusal([{ body }], '/other')).to.equal(null);
   });
 
+  it('is decoded by its byte order mark or its header', async () => {
+    const text = 'User-agent: *\nDisallow: /ä\n';
+    for (const answer of [
+      { body: Buffer.from(`\ufeff${text}`, 'utf16le') },
+      { body: Buffer.from(text, 'latin1'), contentType: 'text/plain; charset=iso-8859-1' },
+    ])
+      expect(await refusal([answer], '/ä')).to.include('(line 2)');
+  });
+
   for (const [name, answer] of [
     ['is missing', { status: 404 }],
     ['is forbidden', { status: 403 }],

@@ -1,11 +1,31 @@
 /** Reads robots.txt (RFC 9309), and finds by it the address that a scan starts at. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { TextDecoder } from 'node:util';
 import robotsParser from 'robots-parser';
 import { type Fetched, type FetchRefusal, FetchRefused, type GuardedFetch } from '../egress/fetch.ts';
 import { EGRESS_LIMITS } from '../egress/target-guard.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
 import { type AddressParts, withoutAnchor } from './address.ts';
 import { retryAfterMs } from './page-checks.ts';
+
+/**
+ * Returns the decoder of a text by its byte order mark, the charset of its header or its XML declaration; else UTF-8. A name that no
+ * decoder has counts as none.
+ * @param start the first bytes, of which UTF-16 without a mark has zeros
+ */
+export function decoderFor(start: Uint8Array, contentType: string): TextDecoder {
+  const [a, b] = start;
+  const text = new TextDecoder('latin1').decode(start.subarray(0, 200));
+  const marked = a === 0xff && b === 0xfe ? 'utf-16le' : a === 0xfe && b === 0xff ? 'utf-16be' : a === 0xef && b === 0xbb ? 'utf-8' : null;
+  const zeros = b === 0 && a !== 0 ? 'utf-16le' : a === 0 && b !== 0 ? 'utf-16be' : null;
+  const named = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1] ?? /^\s*<\?xml[^>]*\sencoding\s*=\s*["']([^"']+)/.exec(text)?.[1];
+  try {
+    // A file that can be read as ASCII is not in UTF-16, whatever it says.
+    return new TextDecoder(marked ?? zeros ?? named?.replace(/^utf-?16.*/i, 'utf-8') ?? 'utf-8');
+  } catch {
+    return new TextDecoder();
+  }
+}
 
 /** The user agent in robots.txt files. */
 export const ROBOTS_NAME = 'Curbcut';
@@ -18,8 +38,8 @@ export interface Robots {
   sitemaps: URL[];
 }
 
-/** `unreachable`: all pages are disallowed until the file can be read (RFC 9309, 2.3.1.4). */
-export type RobotsAnswer = { ok: true; robots: Robots } | { ok: false; reason: 'unreachable'; message: string };
+/** `unreachable`: all pages are disallowed until the file can be read (RFC 9309, 2.3.1.4). `refused`: by the rules for targets. */
+export type RobotsAnswer = { ok: true; robots: Robots } | { ok: false; reason: 'unreachable' | 'refused'; message: string };
 
 /** The package's types assume CommonJS, and the default import has no type without this cast. */
 const parse = robotsParser as unknown as (
@@ -80,7 +100,13 @@ export async function fetchRobots(site: URL, deps: RobotsDeps): Promise<RobotsAn
   for (let tries = 0; ; tries++) {
     const answer = await tryRobots(location, deps, clock.now());
     if (answer.ok || !answer.temporary || tries >= RETRY_MS.length)
-      return answer.ok ? answer : { ok: false, reason: 'unreachable', message: unreachableMessage(location, answer, tries + 1) };
+      return answer.ok
+        ? answer
+        : {
+            ok: false,
+            reason: answer.refused === true ? 'refused' : 'unreachable',
+            message: unreachableMessage(location, answer, tries + 1),
+          };
     await clock.sleep(Math.min(RETRY_MAX_MS, answer.waitMs ?? RETRY_MS[tries] ?? 0));
   }
 }
@@ -91,7 +117,8 @@ export function clockOf({ clock, signal }: Pick<RobotsDeps, 'clock' | 'signal'>)
 }
 
 /** `down`: the site itself cannot be reached. `temporary`: another try may succeed. */
-type Attempt = { ok: true; robots: Robots } | { ok: false; why: string; down: boolean; temporary: boolean; waitMs: number | null };
+type Attempt =
+  { ok: true; robots: Robots } | { ok: false; why: string; down: boolean; refused?: boolean; temporary: boolean; waitMs: number | null };
 
 async function tryRobots(location: URL, { files, headersFor }: RobotsDeps, now: Date): Promise<Attempt> {
   let fetched: Fetched;
@@ -101,13 +128,20 @@ async function tryRobots(location: URL, { files, headersFor }: RobotsDeps, now: 
     if (!(error instanceof FetchRefused)) throw error;
     if (error.kind === 'redirects') return { ok: true, robots: NO_ROBOTS };
     const down = error.kind === 'unreachable' || error.kind === 'certificate';
-    return { ok: false, why: error.message, down, temporary: TEMPORARY.includes(error.kind), waitMs: null };
+    return {
+      ok: false,
+      why: error.message,
+      down,
+      refused: error.kind === 'refused',
+      temporary: TEMPORARY.includes(error.kind),
+      waitMs: null,
+    };
   }
   const { status, body, cut, retryAfter } = fetched;
   if (status >= 500 || status === 429)
     return { ok: false, why: `It responded with status ${status}.`, down: false, temporary: true, waitMs: retryAfterMs(retryAfter, now) };
   if (status < 200 || status >= 300) return { ok: true, robots: NO_ROBOTS };
-  const text = new TextDecoder().decode(body);
+  const text = decoderFor(body, fetched.contentType).decode(body);
   // The last line of a cut file is not complete.
   return {
     ok: true,

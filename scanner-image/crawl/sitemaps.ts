@@ -1,10 +1,12 @@
 /** Collects the pages of a site's sitemaps, also of indexes and gzip, within limits. Files are read while they arrive. */
 import { pipeline, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { Parser } from 'htmlparser2';
 import { FetchRefused, type GuardedFetch } from '../egress/fetch.ts';
 import type { PageAddress } from './address.ts';
+import { decoderFor } from './robots.ts';
 
 export const SITEMAPS_MAX = 30;
 const MAX_DEPTH = 3;
@@ -12,6 +14,8 @@ const MAX_DEPTH = 3;
 export const SITEMAP_MAX_BYTES = 50 * 1024 * 1024;
 /** The bytes of a file that are parsed at once, so that the proxy and the timers of the process do not wait. */
 const SLICE = 64 * 1024;
+/** How often a file may be packed: a server may pack one that is packed. */
+const PACKED_MAX = 2;
 /** The number of collected pages, as a multiple of those of one file: the templates of a site often have files of their own. */
 const FILES_FACTOR = 4;
 
@@ -22,6 +26,8 @@ export interface SitemapOptions {
   enough: number;
   /** Returns the page to collect, or null. */
   take: (url: string, sitemap: URL) => PageAddress | null;
+  /** Returns where a sitemap is read. Default: where it is named. */
+  locate?: (sitemap: URL) => URL;
   /** In milliseconds since the epoch. */
   deadline: number;
   headersFor?: (url: URL) => Record<string, string>;
@@ -38,6 +44,8 @@ export interface CollectedSitemaps {
   pages: PageAddress[];
   /** Each of them is the reason why pages may be missing. */
   unread: UnreadSitemap[];
+  /** The number of sitemaps that were not read, or not to their end, because enough pages were found. */
+  cut: number;
 }
 
 /** Collects pages from sitemaps, breadth first, in their order. One that cannot be read is skipped, because the site is also crawled by its links. */
@@ -45,12 +53,18 @@ export async function collectSitemaps(starts: URL[], files: GuardedFetch, option
   const pages = new Map<string, PageAddress>();
   const unread: UnreadSitemap[] = [];
   const seen = new Set<string>();
+  let cut = 0;
   let level = starts;
   for (let depth = 0; level.length > 0; depth++) {
     const next: URL[] = [];
-    for (const url of level) {
-      if (pages.size >= options.enough * FILES_FACTOR) return { pages: [...pages.values()], unread };
+    for (const named of level) {
+      const url = options.locate?.(named) ?? named;
       if (seen.has(url.href)) continue;
+      if (pages.size >= options.enough * FILES_FACTOR) {
+        seen.add(url.href);
+        cut += 1;
+        continue;
+      }
       const timeoutMs = options.deadline - Date.now();
       const limit = limitOf({ depth, files: seen.size, timeoutMs });
       if (limit !== null) {
@@ -61,11 +75,12 @@ export async function collectSitemaps(starts: URL[], files: GuardedFetch, option
       const found = await readFile(url, files, { ...options, isDefault: options.isDefault === true && depth === 0, timeoutMs });
       for (const page of found.pages) pages.set(page.href, page);
       next.push(...found.sitemaps);
+      if (found.cut) cut += 1;
       if (found.problem !== null) unread.push({ url, message: found.problem });
     }
     level = next;
   }
-  return { pages: [...pages.values()], unread };
+  return { pages: [...pages.values()], unread, cut };
 }
 
 /** Returns why no further sitemap is read, or null. */
@@ -80,15 +95,19 @@ interface ReadFile {
   sitemaps: URL[];
   /** Why the file was not read to its end; null if it was, or if it has given enough pages. */
   problem: string | null;
+  /** Whether it was not read to its end, because it has given enough pages. */
+  cut: boolean;
 }
 
 async function readFile(location: URL, files: GuardedFetch, options: SitemapOptions & { timeoutMs: number }): Promise<ReadFile> {
   const pages: PageAddress[] = [];
   const sitemaps: URL[] = [];
   let listed = 0;
+  let cut = false;
   const reader = createSitemapReader({
     page(text) {
-      const page = pages.length < options.enough ? options.take(text, location) : null;
+      if (pages.length >= options.enough) cut = true;
+      const page = cut ? null : options.take(text, location);
       if (page !== null) pages.push(page);
     },
     sitemap(text) {
@@ -98,34 +117,37 @@ async function readFile(location: URL, files: GuardedFetch, options: SitemapOpti
     },
   });
   const size = { cut: false };
-  async function consume(packed: AsyncIterable<Uint8Array>): Promise<void> {
-    const decoder = new TextDecoder();
+  async function consume(packed: AsyncIterable<Uint8Array>, contentType: string): Promise<void> {
+    let decoder: TextDecoder | null = null;
     for await (const slice of slices(unpacked(packed, size))) {
+      cut ||= pages.length >= options.enough;
+      if (cut || listed > SITEMAPS_MAX) return;
+      decoder ??= decoderFor(slice, contentType);
       reader.write(decoder.decode(slice, { stream: true }));
-      if (pages.length >= options.enough || listed > SITEMAPS_MAX) return;
       await nextTurn();
     }
+    reader.write(decoder?.decode() ?? '');
     reader.end();
   }
   let problem: string | null = null;
   const { timeoutMs, headersFor, isDefault = false } = options;
   try {
     const answer = await files.get(location, { maxBytes: SITEMAP_MAX_BYTES, timeoutMs, headersFor, consume });
-    problem = problemOf({ status: answer.status, cut: answer.cut || size.cut, isSitemap: reader.isSitemap(), isDefault });
+    problem = problemOf({ status: answer.status, cut: answer.cut || size.cut, kind: reader.kind(), isDefault });
   } catch (error) {
     if (!(error instanceof FetchRefused) && !isDamaged(error)) throw error;
     problem = error instanceof FetchRefused ? error.message : 'It is damaged, so it was not unpacked to its end.';
   }
   if (listed > SITEMAPS_MAX) problem ??= `It lists more than ${SITEMAPS_MAX} sitemaps, of which the first were read.`;
-  return { pages, sitemaps, problem: pages.length >= options.enough ? null : problem };
+  return { pages, sitemaps, problem: pages.length >= options.enough ? null : problem, cut };
 }
 
-function problemOf(file: { status: number; cut: boolean; isSitemap: boolean; isDefault: boolean }): string | null {
+function problemOf(file: { status: number; cut: boolean; kind: FileKind; isDefault: boolean }): string | null {
   const { status } = file;
-  // The site has no sitemap at the usual address.
-  if (file.isDefault && (status === 200 ? !file.isSitemap : status < 500 && status !== 429)) return null;
+  // The site has no sitemap at the usual address, or answers every address with a page.
+  if (file.isDefault && (status === 200 ? file.kind === 'html' : status < 500 && status !== 429)) return null;
   if (status !== 200) return `The server responded with status ${status}.`;
-  if (!file.isSitemap) return 'It is neither a sitemap in XML without a document type nor a list of addresses.';
+  if (file.kind !== 'sitemap') return 'It is neither a sitemap, RSS or Atom in XML without entities of its own, nor a list of addresses.';
   return file.cut ? `It is larger than ${SITEMAP_MAX_BYTES / 1024 / 1024} MiB, so its end was not read.` : null;
 }
 
@@ -133,17 +155,21 @@ function problemOf(file: { status: number; cut: boolean; isSitemap: boolean; isD
 const isDamaged = (error: unknown): boolean => /^Z_/.test((error as NodeJS.ErrnoException | null)?.code ?? '');
 
 /** Yields the content of a file that may be packed with gzip, up to the limit. Sets `size.cut` if it is larger. */
-async function* unpacked(chunks: AsyncIterable<Uint8Array>, size: { cut: boolean }): AsyncGenerator<Uint8Array> {
+async function* unpacked(chunks: AsyncIterable<Uint8Array>, size: { cut: boolean }, layers = PACKED_MAX): AsyncGenerator<Uint8Array> {
   const source = chunks[Symbol.asyncIterator]();
   const first = await source.next();
   if (first.done === true) return;
   const all = prepended(first.value, source);
-  if (first.value[0] !== 0x1f || first.value[1] !== 0x8b) return yield* all;
-  let bytes = 0;
+  if (first.value[0] !== 0x1f || first.value[1] !== 0x8b || layers === 0) return yield* all;
   const gunzip = createGunzip();
   // An error of the source or of the format ends the loop below with it.
   pipeline(Readable.from(all), gunzip, () => undefined);
-  for await (const chunk of gunzip as AsyncIterable<Uint8Array>) {
+  yield* unpacked(limited(gunzip, size), size, layers - 1);
+}
+
+async function* limited(chunks: AsyncIterable<Uint8Array>, size: { cut: boolean }): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > SITEMAP_MAX_BYTES) {
       size.cut = true;
@@ -166,13 +192,17 @@ async function* slices(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   for await (const chunk of chunks) for (let at = 0; at < chunk.length; at += SLICE) yield chunk.subarray(at, at + SLICE);
 }
 
-/** Reads a sitemap while it arrives: XML (urlset or index), or text with one URL per line. Anything else is empty. Pure. */
+/**
+ * Reads a sitemap while it arrives: XML (urlset, index, RSS or Atom), or text with one URL per line, as the protocol allows. Anything else is
+ * empty. Pure.
+ */
 interface SitemapReader {
   write(text: string): void;
   end(): void;
-  /** Whether the file is a sitemap, as far as it was read: a known root element and no document type, or a URL in text. */
-  isSitemap(): boolean;
+  /** What the file is, as far as it was read. A sitemap has a known root element and no entities of its own, or a URL in text. */
+  kind(): FileKind;
 }
+type FileKind = 'sitemap' | 'html' | 'other';
 
 interface SitemapEvents {
   /** Called with the URL of a page, as it is written. */
@@ -196,7 +226,7 @@ export function createSitemapReader(events: SitemapEvents): SitemapReader {
       reader.write(text);
     },
     end: () => reader?.end(),
-    isSitemap: () => reader?.isSitemap() ?? false,
+    kind: () => reader?.kind() ?? 'other',
   };
 }
 
@@ -216,42 +246,44 @@ function textReader({ page }: SitemapEvents): SitemapReader {
       for (const line of lines) take(line);
     },
     end: () => take(rest),
-    isSitemap: () => found,
+    kind: () => (found ? 'sitemap' : 'other'),
   };
 }
 
-/** The elements around a URL. */
-const PAGE = 'urlset/url/loc';
+/** The elements around the URL of a page, and of a sitemap. Those of Atom have it in an attribute. */
+const PAGES = new Set(['urlset/url/loc', 'rss/channel/item/link', 'rdf/item/link', 'feed/entry/link']);
 const SITEMAP = 'sitemapindex/sitemap/loc';
-const ROOTS = [PAGE, SITEMAP].map((place) => place.split('/', 1)[0]!);
+const ROOTS = new Set([...PAGES, SITEMAP].map((place) => place.split('/', 1)[0]!));
 const DEPTH_MAX = 20;
 
 function xmlReader(events: SitemapEvents): SitemapReader {
   const path: string[] = [];
   let url: string | null = null;
   let over = false;
-  let known = false;
+  let root = '';
   const parser = new Parser(
     {
-      // A document type may define entities, and sitemaps have none.
-      onprocessinginstruction(name) {
-        if (name.startsWith('!')) over = true;
+      // Entities could make a small file huge, and sitemaps need none.
+      onprocessinginstruction(name, text) {
+        if (/!entity/i.test(text)) over = true;
+        if (/^!doctype\s+html\b/i.test(text)) root = 'html';
       },
-      onopentagname(name) {
+      onopentag(name, { href, rel = 'alternate' }) {
         if (path.length >= DEPTH_MAX) over = true;
         path.push(name.slice(name.indexOf(':') + 1).toLowerCase());
-        if (path.length === 1) known ||= ROOTS.includes(path[0]!);
-        if (path.length === 3) url = '';
+        root ||= path[0]!;
+        const isUrl = path.at(-1) === 'loc' || path.at(-1) === 'link';
+        if (isUrl) url = path[0] === 'feed' && rel === 'alternate' ? (href ?? '') : '';
       },
       ontext(text) {
-        if (url !== null && path.length === 3 && url.length < URL_MAX) url += text;
+        if (url !== null && url.length < URL_MAX) url += text;
       },
       onclosetag() {
         const place = path.join('/');
         const found = url?.trim() ?? '';
-        if (!over && found !== '' && place === PAGE) events.page(found);
+        if (!over && found !== '' && PAGES.has(place)) events.page(found);
         if (!over && found !== '' && place === SITEMAP) events.sitemap(found);
-        if (path.length === 3) url = null;
+        url = null;
         path.pop();
       },
     },
@@ -264,6 +296,6 @@ function xmlReader(events: SitemapEvents): SitemapReader {
     end() {
       if (!over) parser.end();
     },
-    isSitemap: () => known && !over,
+    kind: () => (root === 'html' ? 'html' : ROOTS.has(root) && !over ? 'sitemap' : 'other'),
   };
 }

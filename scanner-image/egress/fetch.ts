@@ -38,8 +38,11 @@ export interface FetchOptions {
   timeoutMs: number;
   /** Returns extra headers for a URL; called at each hop, because a sign-in goes to its origin only. */
   headersFor?: (url: URL) => Record<string, string>;
-  /** Takes the body of a response with status 200 while it arrives, and may stop early. `body` is then empty. Its own errors reach the caller. */
-  consume?: (chunks: AsyncIterable<Uint8Array>) => Promise<void>;
+  /**
+   * Takes the body of a response with status 200 while it arrives, and may stop early. `body` is then empty. Its own errors reach the
+   * caller.
+   */
+  consume?: (chunks: AsyncIterable<Uint8Array>, contentType: string) => Promise<void>;
 }
 
 /** As many as RFC 9309 (2.3.1.2) asks for. */
@@ -142,7 +145,7 @@ async function hop(
 
 /** Reads a body, or hands it to the consumer, up to the limit. @returns the number of bytes that have arrived */
 async function readBody(
-  { statusCode, body }: Dispatcher.ResponseData,
+  { statusCode, headers, body }: Dispatcher.ResponseData,
   { maxBytes, consume }: FetchOptions,
 ): Promise<{ body: Buffer; bytes: number }> {
   const chunks: Uint8Array[] = [];
@@ -161,7 +164,7 @@ async function readBody(
     }
   }
   if (consume !== undefined && statusCode === 200)
-    await consume(received()).catch((error: unknown) => {
+    await consume(received(), String(headers['content-type'] ?? '')).catch((error: unknown) => {
       throw isLost ? error : new ConsumerFailed('', { cause: error });
     });
   else for await (const chunk of received()) chunks.push(chunk);
