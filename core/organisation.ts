@@ -28,6 +28,6 @@ export interface Organisation {
   createdAt: Date;
   /** The only writer that may change it. `hand-over` changes the writer. */
   managedBy: ManagedBy;
-  /** When its Organisation resource was deleted. It is blocked since then, and its credits and ledger are kept. */
+  /** When its Organisation resource was deleted. It is blocked since then; it can be restored or purged. */
   deletedAt: Date | null;
 }

@@ -7,6 +7,7 @@ import { createIdempotency } from './submissions/idempotency.ts';
 import { createKeys } from './accounts/keys.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { createOrganisations } from './accounts/organisations.ts';
+import { createPurge } from './accounts/purge.ts';
 import { createOutbox } from './outbox/outbox.ts';
 import { createSuppressions } from './outbox/suppressions.ts';
 import { createDeliveries } from './outbox/deliveries.ts';
@@ -38,17 +39,19 @@ export interface StoreObservers {
 
 /** Opens every store in one database. */
 export function openStores(db: Db, options: StoreObservers & { logger?: Logger } = {}) {
+  const scans = createScans(db);
+  const credits = createCredits(db, { logger: options.logger, onMove: options.onCredits });
   return {
-    scans: createScans(db),
+    scans,
     sites: createSites(db),
     knownIssues: createKnownIssues(db),
     comparisonCache: createComparisonCache(db),
     schedules: createSchedules(db),
     dashboardSchedules: createDashboardSchedules(db),
-    credits: createCredits(db, { logger: options.logger, onMove: options.onCredits }),
+    credits,
     rateLimits: createRateLimits(db, { onFallback: options.onLimitFallback }),
     keys: createKeys(db),
-    organisations: createOrganisations(db),
+    organisations: { ...createOrganisations(db), ...createPurge(db, { eraseScans: scans.eraseAll, relay: credits.relay }) },
     users: createUsers(db),
     members: createMembers(db),
     sessions: createSessions(db),

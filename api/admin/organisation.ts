@@ -13,6 +13,7 @@ import {
   record,
 } from './command.ts';
 import type { Organisation } from '../../core/organisation.ts';
+import type { Purge } from '../../stores/accounts/purge.ts';
 import { ENSURE, HAND_OVER, NEW_ORGANISATION, newOrganisation, WRITERS } from './ensure.ts';
 
 const AUDIT_SHOWN = 10;
@@ -23,6 +24,14 @@ function stateOf({ blocked, deletedAt }: Organisation): string {
   if (deletedAt !== null) return 'deleted';
   return blocked ? 'blocked' : 'open';
 }
+
+const NOT_PURGED: Readonly<Record<Extract<Purge, { ok: false }>['reason'], (id: string) => string>> = {
+  not_found: (id) => `Organisation ${id} does not exist.`,
+  open: (id) =>
+    `Organisation ${id} is in use: delete its Organisation object first. If there is none, run ` +
+    `"curbcut-admin organisation hand-over ${id} --to admin", then "curbcut-admin organisation block ${id}".`,
+  scans_live: (id) => `Scans of organisation ${id} are live: cancel them, or wait until they have ended.`,
+};
 
 const listed = (names: readonly string[]): string => (names.length === 0 ? 'none' : names.join(', '));
 
@@ -128,6 +137,37 @@ export const ORGANISATION: Record<string, Command> = {
 
   ensure: ENSURE,
   'hand-over': HAND_OVER,
+
+  restore: command({
+    arguments: '[ID...]',
+    summary: 'lets the next Organisation object of the name have a deleted organisation: members, scans, reports and credits come back',
+    options: { all: { meaning: 'every organisation that a manifest manages, after the cluster was built again' } },
+    async run({ positionals, values: { all } }, context) {
+      const { organisations } = context.stores;
+      if (all === positionals.length > 0) throw new CommandRefused('Name organisations, or use --all.', true);
+      const managed = (await organisations.list()).filter(({ managedBy }) => managedBy === 'manifest').map(({ id }) => id);
+      const unknown = positionals.find((id) => !managed.includes(id));
+      if (unknown !== undefined) throw new CommandRefused(`No manifest has managed an organisation ${unknown}.`);
+      const ids = all ? managed : positionals;
+      for (const id of ids) if (await organisations.restore(id)) await record(context, id, 'organisation.restore', id);
+      return { data: { restored: ids }, lines: [`The next Organisation object has its organisation again: ${listed(ids)}.`] };
+    },
+  }),
+
+  purge: command({
+    arguments: '<ID>',
+    summary: 'deletes a deleted or blocked organisation for good: its members, keys, scans and reports. Only numbers of the ledger stay',
+    options: { confirm: { value: 'ID', required: true, meaning: 'the ID again' } },
+    async run({ positionals: [id], values: { confirm } }, context) {
+      if (confirm !== id) throw new CommandRefused(`--confirm must be ${id}: purging cannot be undone.`, true);
+      const purged = await context.stores.organisations.purge(id);
+      if (!purged.ok) throw new CommandRefused(NOT_PURGED[purged.reason](id));
+      return {
+        data: { organisation: id, scans: purged.scans },
+        lines: [`Purged organisation ${id}. The operator deletes the reports of its ${purged.scans} scans within minutes.`],
+      };
+    },
+  }),
 
   block: blocking(true, 'rejects requests with its keys (403) until it is unblocked'),
   unblock: blocking(false, 'accepts requests with its keys again'),

@@ -64,7 +64,8 @@ export const ERRORS = {
   live_scans_exceeded: {
     status: 429,
     message:
-      "Too many of this organisation's scans are in progress and nothing was charged; wait for some of them to end, and retry after the number of seconds in Retry-After.",
+      "Too many of this organisation's scans are in progress and nothing was charged; wait for some of them to end, " +
+      'and retry after the number of seconds in Retry-After.',
     retryAfterSeconds: 30,
   },
   service_unavailable: {

@@ -21,6 +21,7 @@ export const REPAIRS = [
   /** Live rows whose resource is gone, or is not watched any more. */
   'orphaned',
   'expired',
+  'erased',
   'forgotten',
   /** Tokens of public scans that were removed, with their e-mail addresses. */
   'tokens',

@@ -123,26 +123,39 @@ function unreadable({ settings, logger }: OperatorContext, row: ScanRow, error: 
 
 /** Deletes the reports of scans whose retention has ended, later their rows, and old rows of scans that were never submitted. */
 async function expire({ context }: Sweep, { result, each }: Run): Promise<void> {
-  const { stores, reports, settings, clock } = context;
+  const { stores, settings, clock } = context;
   const { scans } = stores;
   const ago = (ms: number) => new Date(clock.now().getTime() - ms);
   const before = ago(settings.retentionDays * DAY_MS);
   for (let progress = true; progress;) {
     const already = result.expired;
     await each(await scans.expired(before, BATCH), fieldsOfRow, async (row) => {
-      // Objects first: a row without reports is not looked at again.
-      await reports.remove(Object.values(reportKeys(row.id)));
-      // An upload may have finished after its scan ended.
-      await reports.removeAll(incomingPrefix(row.id));
-      await stores.comparisonCache.removeOf(row.id);
+      await removeReports(context, row.id);
       await scans.reportsRemoved(row.id);
       result.expired += 1;
     });
     progress = result.expired > already;
   }
+  for (let progress = true; progress;) {
+    const already = result.erased;
+    await each(await scans.erased(BATCH), fieldsOfRow, async ({ id }) => {
+      await removeReports(context, id);
+      await scans.remove(id);
+      result.erased += 1;
+    });
+    progress = result.erased > already;
+  }
   result.forgotten = await scans.forget(ago(settings.verdictDays * DAY_MS));
   await stores.sites.forget(ago(settings.verdictDays * DAY_MS));
   result.removed = await scans.removeAbandoned(ago(ABANDONED_KEPT_MS));
+}
+
+/** Before the row is changed: a row without reports is not looked at again. */
+async function removeReports({ reports, stores }: OperatorContext, id: string): Promise<void> {
+  await reports.remove(Object.values(reportKeys(id)));
+  // An upload may have finished after its scan ended.
+  await reports.removeAll(incomingPrefix(id));
+  await stores.comparisonCache.removeOf(id);
 }
 
 /** @throws if it is unknown whether the row's resource exists */

@@ -48,9 +48,18 @@ export function managedByAdmin(id: string): ConditionUpdate[] {
   return readiness({ ready: 'False', stalled: true, reason: 'ManagedByAdmin', message });
 }
 
+/** The tenant of this name is another object's. Its keys, members and scans must never be those of whoever takes the name next. */
+export function nameInUse(id: string): ConditionUpdate[] {
+  const message =
+    `Another object named ${id} had this organisation, which is kept with its members, scans, reports and credits. ` +
+    `If this is the same tenant, run: curbcut-admin organisation restore ${id}. If it is not, use another name, ` +
+    `or delete the old one for good: curbcut-admin organisation purge ${id} --confirm ${id}`;
+  return readiness({ ready: 'False', stalled: true, reason: 'NameInUse', message });
+}
+
 export function deleting(liveScans: number): ConditionUpdate[] {
   const scans = liveScans === 1 ? '1 scan is live' : `${liveScans} scans are live`;
-  const message = `The organisation is blocked. Its deletion waits until its scans have ended: ${scans}.`;
+  const message = `The organisation is blocked. Its deletion waits until its scans, which are canceled, have ended: ${scans}.`;
   return readiness({ ready: 'False', reconciling: true, reason: 'ScansLive', message });
 }
 

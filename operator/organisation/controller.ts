@@ -10,7 +10,8 @@ import { errorMessage } from '../../platform/errors.ts';
 import type { ConditionUpdate } from '../runtime/conditions.ts';
 import { countsAsUnreadable } from '../runtime/namespaces.ts';
 import { createUndeclared, readDeclaredWebhooks, withoutWebhooks } from './declared-webhooks.ts';
-import { hasDeclared, type OrganisationWrites, reconcileOrganisation } from './reconcile.ts';
+import type { OrganisationWrites } from './changes.ts';
+import { hasDeclared, reconcileOrganisation } from './reconcile.ts';
 import { createRecords } from './records.ts';
 
 export const ORGANISATIONS: ResourceType = { group: GROUP, version: VERSION, plural: ORGANISATIONS_PLURAL };

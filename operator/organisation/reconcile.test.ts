@@ -10,7 +10,8 @@ import { ago, NOW, secondsAgo } from '../../test/support/scan-samples.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { contextOf } from '../../test/support/operator-context.ts';
 import type { OrganisationRecord } from './records.ts';
-import { reconcileOrganisation, type OrganisationFacts, type OrganisationWrites } from './reconcile.ts';
+import type { OrganisationWrites } from './changes.ts';
+import { reconcileOrganisation, type OrganisationFacts } from './reconcile.ts';
 
 const GRANTS = [
   { id: 'first', pages: 100 },
@@ -63,7 +64,7 @@ const factsWith = (more: Partial<OrganisationFacts> = {}): OrganisationFacts => 
   ...more,
 });
 type Write =
-  | { do: 'addFinalizer' | 'removeFinalizer' | 'openAccount' | 'close' }
+  | { do: 'addFinalizer' | 'removeFinalizer' | 'openAccount' | 'close' | 'endAccess' | 'endScans' }
   | { do: 'apply'; spec: object }
   | { do: 'grant'; grant: CreditGrant }
   | { do: 'claim'; namespaces: string[] }
@@ -94,8 +95,12 @@ async function reconcileFacts(facts: OrganisationFacts): Promise<{ actions: Writ
           open: () => wrote({ do: 'openAccount' }),
           grant: (_id: string, id: string, pages: number) => wrote({ do: 'grant', grant: { id, pages } }, true),
         },
-        webhooks: { declare: () => wrote({ do: 'declareWebhooks' }, []) },
+        webhooks: { declare: () => wrote({ do: 'declareWebhooks' }, []), disableAll: () => Promise.resolve([]) },
+        keys: { revokeAll: () => wrote({ do: 'endAccess' }, []) },
+        invitations: { list: () => Promise.resolve([]) },
+        dashboardSchedules: { list: () => Promise.resolve([]) },
       } as never,
+      scanClient: { list: () => (actions.push({ do: 'endScans' }), []) },
     }),
     onChange: () => undefined,
     onClaim: () => undefined,
@@ -142,7 +147,6 @@ describe('the reconcile of an Organisation', () => {
   const drifts: [what: string, record: OrganisationRecord, actions: string[]][] = [
     ['the plan', recordWith({ organisation: { plan: 'other' } }), ['apply']],
     ['whether it is blocked', recordWith({ organisation: { blocked: true } }), ['apply']],
-    ['an earlier resource', recordWith({ organisation: { manifest: { uid: 'u0', createdAt: secondsAgo(99), generation: 7 } } }), ['apply']],
     ['a hand-over', recordWith({ organisation: { manifest: null } }), ['apply']],
     ['a missing grant', recordWith({ granted: new Set(['first']) }), ['grant']],
     ['an additional namespace', recordWith({ organisation: { namespaces: ['web', 'shop', 'blog'] } }), ['claim']],
@@ -203,14 +207,20 @@ describe('the reconcile of an Organisation', () => {
   });
 
   it('changes nothing if a newer version was applied, and says how to make this one count', async () => {
-    for (const manifest of [
-      { uid: 'u1', createdAt: secondsAgo(60), generation: 3 },
-      { uid: 'u9', createdAt: secondsAgo(5), generation: 1 },
-    ]) {
-      const ready = await readyOf({ record: recordWith({ organisation: { manifest, plan: 'newer' } }) });
-      expect(ready).to.include({ status: 'False', reason: 'Outdated' });
-      expect(ready.message).to.match(/hand-over acme --to admin, and then the same with --to manifest/);
-    }
+    const manifest = { uid: 'u1', createdAt: secondsAgo(60), generation: 3 };
+    const ready = await readyOf({ record: recordWith({ organisation: { manifest, plan: 'newer' } }) });
+    expect(ready).to.include({ status: 'False', reason: 'Outdated' });
+    expect(ready.message).to.match(/hand-over acme --to admin, and then the same with --to manifest/);
+  });
+
+  it('changes nothing of another object of the name, whichever is newer, and says how to restore or purge it', async () => {
+    for (const age of [99, 5])
+      for (const deletedAt of [null, NOW]) {
+        const manifest = { uid: 'u0', createdAt: secondsAgo(age), generation: 1 };
+        const ready = await readyOf({ record: recordWith({ organisation: { manifest, deletedAt, plan: 'other' } }) });
+        expect(ready).to.include({ status: 'False', reason: 'NameInUse' });
+        expect(ready.message).to.match(/organisation restore acme\. .*organisation purge acme --confirm acme$/);
+      }
   });
 
   it('waits while MongoDB does not answer, and says so only if there is something to do', async () => {
@@ -232,13 +242,15 @@ describe('the reconcile of an Organisation', () => {
     const closed = { blocked: true, deletedAt: NOW };
     const noScans = { balance: 104, held: 0, spent: 6, granted: 110, liveScans: 0, sequence: 10 };
 
-    it('blocks the organisation first', async () => {
-      expect(await doing({ resource })).to.deep.equal(['close']);
-      expect(await doing({ resource, record: recordWith({ organisation: { ...closed, blocked: false } }) })).to.deep.equal(['close']);
+    it('blocks the organisation first, and ends what acts for it', async () => {
+      const ends = ['close', 'endAccess', 'endScans'];
+      expect(await doing({ resource })).to.deep.equal(ends);
+      expect(await doing({ resource, record: recordWith({ organisation: { ...closed, blocked: false } }) })).to.deep.equal(ends);
     });
 
-    it('waits for live scans, and says how many there are', async () => {
+    it('cancels and waits for live scans, and says how many there are', async () => {
       const waiting = await reconcile({ resource, record: recordWith({ organisation: closed }) });
+      expect(waiting.actions.shift()).to.deep.equal({ do: 'endScans' });
       const { conditions } = statusOf(waiting);
       expect(conditionOf(conditions, 'Ready')).to.include({ status: 'False', reason: 'ScansLive' });
       expect(conditionOf(conditions, 'Ready')!.message).to.match(/1 scan is live\.$/);
@@ -251,7 +263,7 @@ describe('the reconcile of an Organisation', () => {
       expect((await reconcile({ resource, record })).actions).to.deep.equal([{ do: 'claim', namespaces: [] }]);
       expect(
         await doing({ resource, record: recordWith({ organisation: { ...closed, namespaces: [] }, account: noScans }) }),
-      ).to.deep.equal(['removeFinalizer']);
+      ).to.deep.equal(['endAccess', 'endScans', 'removeFinalizer']);
     });
 
     it('releases the resource at once if MongoDB holds nothing that depends on it', async () => {
@@ -326,7 +338,7 @@ describe('the reconciles of an Organisation, repeated', () => {
         else if (action.do === 'writeStatus') resource = { ...resource, status: action.status };
         else if (action.do === 'removeFinalizer') return { done, record, resource: null };
       }
-      if (actions.length === 0 && record.account !== null && record.account.liveScans > 0 && world.deletes)
+      if (actions.every((action) => action.do === 'endScans') && record.account !== null && record.account.liveScans > 0 && world.deletes)
         record = { ...record, account: { ...record.account, liveScans: record.account.liveScans - 1 } };
       else if (actions.length === 0) return { done, record, resource };
     }

@@ -13,11 +13,10 @@ import {
 import type { ManifestVersion } from '../../stores/accounts/organisation-document.ts';
 import type { AppliedWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
 import { watchesNamespace } from '../config.ts';
-import type { OperatorContext } from '../context.ts';
 import { withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { Next } from '../runtime/controller.ts';
-import type { ResourceClient } from '../runtime/resource-client.ts';
-import { deleting, managedByAdmin, outdated, ready, storeUnavailable, type TakenNamespace } from './conditions.ts';
+import { deleting, managedByAdmin, nameInUse, outdated, ready, storeUnavailable, type TakenNamespace } from './conditions.ts';
+import { audit, endAccess, endScans, type Change, type OrganisationWrites } from './changes.ts';
 import { areApplied, type DeclaredWebhooks } from './declared-webhooks.ts';
 import type { OrganisationRecord } from './records.ts';
 
@@ -38,19 +37,6 @@ export interface OrganisationFacts {
 /** What the spec sets besides credits and namespaces. */
 type AppliedSpec = Required<Pick<OrganisationSpec, 'displayName' | 'plan' | 'blocked'>>;
 
-export interface OrganisationWrites {
-  context: OperatorContext;
-  client: ResourceClient<OrganisationResource>;
-  /** Called after each attempt to change MongoDB or the metadata: the record must be read again. */
-  onChange(id: string): void;
-  onClaim(): void;
-  onStatus(id: string, now: Date): void;
-}
-
-/** A change of MongoDB or the metadata. @returns false if another writer was faster, so that the rest does not apply */
-type Change = (to: OrganisationWrites, resource: OrganisationResource, signal: AbortSignal) => Promise<boolean>;
-
-const ACTOR = 'manifest';
 /** The delay before MongoDB is asked again after it did not answer. */
 const STORE_RETRY_MS = 5_000;
 /** The delay before a deleted organisation's live scans are counted again. */
@@ -71,6 +57,7 @@ export async function reconcileOrganisation(facts: OrganisationFacts, to: Organi
     // A late writer has declared them for an organisation that `curbcut-admin` manages.
     return record.webhooks.some(isLate) ? change(declare({ wanted: [], kept: [] })) : state(managedByAdmin(id));
   }
+  if (isOthers(resource, record)) return state(nameInUse(id));
   if (isOutdated(resource, record)) return state(outdated(id));
   const changes = changesTo(resource, record, webhooks);
   if (changes.length > 0) return change(...changes);
@@ -78,7 +65,10 @@ export async function reconcileOrganisation(facts: OrganisationFacts, to: Organi
   return state(ready(resource, takenOf(resource, record), unwatched, webhooks.problems));
 }
 
-/** The resource is being deleted: blocks the organisation, waits for its live scans, and gives its namespaces back. */
+/**
+ * The resource is being deleted: blocks the organisation, ends what acts for it, waits for its live scans, and gives its namespaces back.
+ * Access is ended again at the end, because a request may have passed its checks before.
+ */
 async function reconcileDeletion(facts: OrganisationFacts, to: OrganisationWrites, signal: AbortSignal): Promise<Next> {
   const { resource, record } = facts;
   const change = (...changes: Change[]) => carryOut(changes, to, resource, signal);
@@ -86,13 +76,17 @@ async function reconcileDeletion(facts: OrganisationFacts, to: OrganisationWrite
   if (record === null) return outage(facts, to, signal);
   const { organisation, account } = record;
   // Nothing in MongoDB depends on this resource.
-  if (organisation === null || isAdmins(record) || isOutdated(resource, record)) return change(removeFinalizer);
-  if (organisation.deletedAt === null || !organisation.blocked) return change(close);
+  if (organisation === null || isAdmins(record) || isOthers(resource, record) || isOutdated(resource, record))
+    return change(removeFinalizer);
+  if (organisation.deletedAt === null || !organisation.blocked) return change(close, endAccess, endScans);
   const live = account?.liveScans ?? 0;
-  if (live > 0) return writeStatus(facts, deleting(live), to, signal, LIVE_SCANS_EVERY_MS);
+  if (live > 0) {
+    await endScans(to, resource, signal);
+    return writeStatus(facts, deleting(live), to, signal, LIVE_SCANS_EVERY_MS);
+  }
   if (organisation.namespaces.length > 0) return change(claim([]));
   if (record.webhooks.length > 0) return change(recordVersion, declare({ wanted: [], kept: [] }));
-  return change(removeFinalizer);
+  return change(endAccess, endScans, removeFinalizer);
 }
 
 /** MongoDB does not answer. A resource for which there is nothing to do keeps its status, so that an outage causes few writes. */
@@ -195,24 +189,10 @@ const close: Change = async (to, resource) => {
   return closed.ok;
 };
 
-/** Records a change in the organisation's audit log. A failure is only logged, because the change was made. */
-async function audit(
-  { context: { stores, logger } }: OrganisationWrites,
-  organisation: string,
-  action: string,
-  subject: string,
-): Promise<void> {
-  logger.info({ organisation, action, subject }, 'organisation changed');
-  await stores.organisations.record({ organisation, actor: ACTOR, action, subject }).catch((error: unknown) => {
-    logger.error({ organisation, action, subject, err: error }, 'audit entry lost');
-  });
-}
-
 /** The audit log entries of an applied spec, each as its action and subject. */
 function entriesOf(id: string, before: Organisation | null, spec: AppliedSpec): [action: string, subject: string][] {
   if (before === null) return [['organisation.add', id], ...(spec.blocked ? blocking(id, true) : [])];
   const entries: [string, string][] = [];
-  if (before.deletedAt !== null) entries.push(['organisation.restore', id]);
   if (before.displayName !== spec.displayName) entries.push(['organisation.name', spec.displayName]);
   if (before.plan !== spec.plan) entries.push(['organisation.plan', spec.plan]);
   if (before.blocked !== spec.blocked) entries.push(...blocking(id, spec.blocked));
@@ -259,10 +239,21 @@ function versionOf({ metadata }: OrganisationResource): ManifestVersion {
 /** Whether this version of the manifest has no webhooks to declare any more. Then each event finds those that it is for. */
 export function hasDeclared({ resource, record, webhooks }: Pick<OrganisationFacts, 'resource' | 'record' | 'webhooks'>): boolean {
   if (record === null) return false;
-  return isAdmins(record) || isOutdated(resource, record) || areApplied(webhooks, record.webhooks, versionOf(resource));
+  return (
+    isAdmins(record) ||
+    isOthers(resource, record) ||
+    isOutdated(resource, record) ||
+    areApplied(webhooks, record.webhooks, versionOf(resource))
+  );
 }
 
 const isAdmins = ({ organisation }: OrganisationRecord): boolean => organisation?.managedBy === 'admin';
+
+/** Whether another object of the name has the organisation: it was deleted, or the cluster was built again. */
+function isOthers({ metadata }: OrganisationResource, { organisation }: OrganisationRecord): boolean {
+  const applied = organisation?.manifest ?? null;
+  return applied !== null && applied.uid !== metadata.uid;
+}
 
 /** Whether a newer version was applied: the cluster was restored from a backup, or this operator is no longer the leader. */
 function isOutdated(resource: OrganisationResource, { organisation }: OrganisationRecord): boolean {

@@ -102,10 +102,31 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
     return new Map(holders.map(({ hash, ...holder }) => [byHash.get(hash)!, holder]));
   }
 
-  async function createdBy(organisation: string, person: string): Promise<ApiKey[]> {
+  /** The live keys of an organisation, newest first. @param filter default: all */
+  async function live(organisation: string, filter: Filter<KeyDocument> = {}): Promise<ApiKey[]> {
     const at = now();
-    const found = await keys.find({ organisation, rootCreator: person, revokedAt: null }).sort({ createdAt: -1, _id: -1 }).toArray();
+    const found = await keys
+      .find({ ...filter, organisation, revokedAt: null })
+      .sort({ createdAt: -1, _id: -1 })
+      .toArray();
     return found.map(toKey).filter((key) => statusOf(key, at) === 'live');
+  }
+
+  /** Revokes them. It does not end before there is none. @returns the revoked keys */
+  async function revokeLive(organisation: string, filter: Filter<KeyDocument>, by?: string): Promise<ApiKey[]> {
+    const revoked: ApiKey[] = [];
+    // Repeated until none is found: while one key of a chain is being revoked, it may still create another one.
+    for (;;) {
+      const found = await live(organisation, filter);
+      if (found.length === 0) return revoked;
+      // One update per key, because the driver repeats no update of several documents after a failover.
+      const update = revocation(now(), by);
+      await keys.bulkWrite(
+        found.map(({ id }) => ({ updateOne: { filter: { _id: id, revokedAt: null }, update } })),
+        { ordered: false },
+      );
+      revoked.push(...found.map((key) => ({ ...key, ...update.$set, revokedBy: by ?? null })));
+    }
   }
 
   return {
@@ -183,24 +204,11 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
     },
 
     /** Returns the live keys that a person created, or that such keys created, newest first. */
-    createdBy,
-
-    /** Revokes all of them. It does not end before there is none. @returns the revoked keys */
-    async revokeCreatedBy(organisation: string, person: string, by?: string): Promise<ApiKey[]> {
-      const revoked: ApiKey[] = [];
-      // Repeated until none is found: while one key of the chain is being revoked, it may still create another one.
-      for (;;) {
-        const live = await createdBy(organisation, person);
-        if (live.length === 0) return revoked;
-        // One update per key, because the driver repeats no update of several documents after a failover.
-        const update = revocation(now(), by);
-        await keys.bulkWrite(
-          live.map(({ id }) => ({ updateOne: { filter: { _id: id, revokedAt: null }, update } })),
-          { ordered: false },
-        );
-        revoked.push(...live.map((key) => ({ ...key, ...update.$set, revokedBy: by ?? null })));
-      }
-    },
+    createdBy: (organisation: string, person: string) => live(organisation, { rootCreator: person }),
+    /** Revokes all of them. @returns the revoked keys */
+    revokeCreatedBy: (organisation: string, person: string, by?: string) => revokeLive(organisation, { rootCreator: person }, by),
+    /** Revokes every live key of an organisation. @returns the revoked keys */
+    revokeAll: (organisation: string, by: string) => revokeLive(organisation, {}, by),
   };
 }
 export type Keys = ReturnType<typeof createKeys>;

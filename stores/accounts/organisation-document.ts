@@ -39,7 +39,7 @@ export function toOrganisation(document: OrganisationDocument): Organisation {
   return { id: _id, displayName, plan, blocked, requireSecondFactor, namespaces, createdAt, managedBy, deletedAt };
 }
 
-/** Matches a document that no newer version of the manifest has written: its `manifest` is absent, this version or an older one. */
+/** Matches a webhook that no newer version of the manifest has written: its `manifest` is absent, this version or an older one. */
 export function notNewer({ uid, createdAt, generation }: ManifestVersion) {
   return {
     $or: [
@@ -48,6 +48,14 @@ export function notNewer({ uid, createdAt, generation }: ManifestVersion) {
       { 'manifest.uid': { $ne: uid }, 'manifest.createdAt': { $lte: createdAt } },
     ],
   };
+}
+
+/**
+ * Matches an organisation that this version of its manifest may write: no newer one was applied, and no other object of the name. An
+ * object of another uid may be another tenant's. `curbcut-admin organisation restore` and `hand-over` let the next object have it.
+ */
+export function ofVersion({ uid, generation }: ManifestVersion) {
+  return { $or: [{ manifest: { $exists: false } }, { 'manifest.uid': uid, 'manifest.generation': { $lte: generation } }] };
 }
 
 /** @throws RangeError if the id is not a DNS label */

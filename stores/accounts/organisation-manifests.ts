@@ -9,7 +9,7 @@ import { insertNew, isDuplicate } from '../mongo-retry.ts';
 import {
   checkId,
   namespaceConflict,
-  notNewer,
+  ofVersion,
   replaceNamespaces,
   toOrganisation,
   type ManifestVersion,
@@ -25,7 +25,9 @@ export interface AppliedOrganisation extends Organisation {
 export type ManifestRefusal =
   | { ok: false; reason: 'managed_by_admin' }
   /** A newer version was applied before. */
-  | { ok: false; reason: 'outdated' };
+  | { ok: false; reason: 'outdated' }
+  /** The organisation belongs to another object of this name. */
+  | { ok: false; reason: 'name_in_use' };
 
 /** `before` is null if the organisation is new. */
 export type AppliedManifest = { ok: true; before: Organisation | null } | ManifestRefusal;
@@ -36,18 +38,19 @@ export function createManifestWriter(organisations: Collection<OrganisationDocum
   /** Runs an update if the version is not outdated. @returns null if there is no such organisation */
   async function update(id: string, version: ManifestVersion, { $set, ...changes }: Changes): Promise<AppliedManifest | null> {
     const guarded = { ...changes, $set: { ...$set, manifest: version } };
-    const before = await organisations.findOneAndUpdate({ _id: id, managedBy: 'manifest', ...notNewer(version) }, guarded, {
+    const before = await organisations.findOneAndUpdate({ _id: id, managedBy: 'manifest', ...ofVersion(version) }, guarded, {
       returnDocument: 'before',
     });
     if (before !== null) return { ok: true, before: toOrganisation(before) };
     const current = await organisations.findOne({ _id: id });
     if (current === null) return null;
-    return { ok: false, reason: current.managedBy === 'manifest' ? 'outdated' : 'managed_by_admin' };
+    if (current.managedBy !== 'manifest') return { ok: false, reason: 'managed_by_admin' };
+    return { ok: false, reason: current.manifest?.uid === version.uid ? 'outdated' : 'name_in_use' };
   }
 
   return {
     /**
-     * Creates or updates an organisation, except for its namespaces. Opens a deleted one again.
+     * Creates or updates an organisation, except for its namespaces.
      * @throws RangeError if the id is not a DNS label, or reserved
      */
     async applyManifest(
@@ -84,6 +87,18 @@ export function createManifestWriter(organisations: Collection<OrganisationDocum
     /** The resource is being deleted: blocks the organisation and marks it as deleted. */
     async closeOrganisation(id: string, version: ManifestVersion): Promise<AppliedManifest> {
       return (await update(id, version, { $set: { blocked: true, deletedAt: now() } })) ?? { ok: true, before: null };
+    },
+
+    /**
+     * Lets the next resource of the name have the organisation, whatever its uid. It stays blocked until then if it was deleted.
+     * @returns whether a manifest manages such an organisation
+     */
+    async restore(id: string): Promise<boolean> {
+      const { matchedCount } = await organisations.updateOne(
+        { _id: id, managedBy: 'manifest' },
+        { $unset: { manifest: '', deletedAt: '' } },
+      );
+      return matchedCount === 1;
     },
 
     /** Returns those of the organisations that exist, and those that have one of the namespaces, in one command. */

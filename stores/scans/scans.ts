@@ -205,6 +205,9 @@ function submissionsOf(scans: Collection<ScanDocument>) {
   };
 }
 
+/** The organisation of erased scans. It is no valid ID, so no caller has it. */
+export const ERASED = '~erased';
+
 /** What happens to the reports and rows of ended scans. */
 function retentionOf(scans: Collection<ScanDocument>) {
   return {
@@ -213,6 +216,23 @@ function retentionOf(scans: Collection<ScanDocument>) {
       const due = { phase: { $in: TERMINAL_PHASES }, reportsRemoved: { $ne: true as const }, finishedAt: { $lt: before } };
       const rows = scans.find(due).sort({ finishedAt: 1 });
       return (await rows.limit(limit).toArray()).map(toRow);
+    },
+
+    /**
+     * Takes every decided scan from a purged organisation. Nobody finds them any more; the sweeper deletes their reports, then their rows.
+     * @returns their number
+     */
+    async eraseAll(organisation: string): Promise<number> {
+      const update = { $set: { organisation: ERASED }, $unset: { unannounced: '' as const, unlisted: '' as const } };
+      return (await scans.updateMany({ organisation }, update)).modifiedCount;
+    },
+
+    /** Returns at most `limit` rows of scans that were taken from their organisations. */
+    erased: async (limit: number): Promise<ScanRow[]> => (await scans.find({ organisation: ERASED }).limit(limit).toArray()).map(toRow),
+
+    /** Deletes the row of an erased scan, whose reports are deleted. */
+    async remove(id: string) {
+      await scans.deleteOne({ _id: id, organisation: ERASED });
     },
 
     /** Records that the reports of a terminal row were removed. The row stays, with its verdict. */

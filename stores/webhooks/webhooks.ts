@@ -101,6 +101,16 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
         any,
       ),
 
+    /** Disables every webhook of an organisation that REST manages. @returns those that were enabled */
+    async disableAll(organisation: string): Promise<Webhook[]> {
+      const disabled: Webhook[] = [];
+      for (const { _id } of await webhooks.find({ organisation, managedBy: 'api', disabled: null }).toArray()) {
+        const changed = await update(organisation, _id, { $set: { disabled: { reason: 'requested', at: now() } } });
+        if (changed.ok) disabled.push(changed.webhook);
+      }
+      return disabled;
+    },
+
     /**
      * Makes a new secret. Those before it sign for `SECRET_OVERLAP_MS`, too, unless they leaked.
      * @param rotation an ID @param keepPrevious false: those before it sign no more @returns `secret` null if the secret was replaced under the ID before

@@ -111,6 +111,29 @@ describe('curbcut-admin', () => {
       expect((await admin('organisation', 'list')).out).to.match(/declared +Declared +team +0 +open +manifest +none\n/);
     });
 
+    it('restores organisations by name or all of them, and purges one only with its name and when it is closed', async () => {
+      const version = (id: string) => ({ uid: `u-${id}`, createdAt: new Date('2026-03-01T00:00:00Z'), generation: 1 });
+      const again = (id: string) => ({ ...version(id), uid: 'another' });
+      const spec = { displayName: 'Lost', plan: 'team', blocked: false };
+      for (const id of ['lost-1', 'lost-2']) await stores.organisations.applyManifest(id, version(id), spec);
+      expect((await admin('organisation', 'restore')).code).to.equal(2);
+      expect((await admin('organisation', 'restore', 'lost-1', 'nobody')).err).to.include('No manifest has managed an organisation nobody');
+      expect(await json('organisation', 'restore', 'lost-1')).to.deep.equal({ restored: ['lost-1'] });
+      expect((await stores.organisations.applyManifest('lost-2', again('lost-2'), spec)).ok).to.equal(false);
+      expect((await admin('organisation', 'restore', '--all')).out).to.match(/lost-1.*lost-2/);
+      expect((await stores.organisations.applyManifest('lost-2', again('lost-2'), spec)).ok).to.equal(true);
+      expect(await actions('lost-1')).to.deep.equal(['organisation.restore lost-1', 'organisation.restore lost-1']);
+
+      expect((await admin('organisation', 'purge', 'lost-1', '--confirm', 'lost-2')).code).to.equal(2);
+      expect((await admin('organisation', 'purge', 'lost-1', '--confirm', 'lost-1')).err).to.match(
+        /is in use: delete its Organisation object/,
+      );
+      await admin('organisation', 'hand-over', 'lost-1', '--to', 'admin');
+      await admin('organisation', 'block', 'lost-1');
+      expect(await json('organisation', 'purge', 'lost-1', '--confirm', 'lost-1')).to.deep.equal({ organisation: 'lost-1', scans: 0 });
+      expect(await stores.organisations.find('lost-1')).to.equal(null);
+    });
+
     it('hands an organisation over in both directions', async () => {
       await stores.organisations.add({ id: 'moved', displayName: 'Moved', plan: 'team', namespaces: [] });
       const handOver = async (to: string) => (await admin('organisation', 'hand-over', 'moved', '--to', to)).out;

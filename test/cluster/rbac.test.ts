@@ -39,9 +39,13 @@ const OPERATOR_QUEUE = [
   'leases.coordination.k8s.io [curbcut-operator]: get update',
   'leases.coordination.k8s.io: create',
   'scanqueues.curbcut.dev: create get list watch',
+  'scanschedules.curbcut.dev: delete list watch',
 ];
 /** Where it creates the default queue: kubectl shows the rules of a resource as one. */
-const OPERATOR_AND_QUEUE = [...OPERATOR.filter((line) => line !== 'scanqueues.curbcut.dev: list watch'), ...OPERATOR_QUEUE].sort();
+const OPERATOR_AND_QUEUE = [
+  ...OPERATOR.filter((line) => !/^scan(queues|schedules).curbcut.dev: list watch$/.test(line)),
+  ...OPERATOR_QUEUE,
+].sort();
 
 /** What remains of the operator's permissions when a namespace has lost its Role. */
 const OPERATOR_WITHOUT_ROLE = [

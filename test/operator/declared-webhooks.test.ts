@@ -7,7 +7,8 @@ import type { DeclaredWebhookSpec, OrganisationResource, OrganisationStatus } fr
 import { ORGANISATION_FINALIZER } from '../../core/protocol/organisation-resources.ts';
 import { secretText } from '../../core/webhooks/signature.ts';
 import { readDeclaredWebhooks, withoutWebhooks } from '../../operator/organisation/declared-webhooks.ts';
-import { reconcileOrganisation, type OrganisationFacts, type OrganisationWrites } from '../../operator/organisation/reconcile.ts';
+import type { OrganisationWrites } from '../../operator/organisation/changes.ts';
+import { reconcileOrganisation, type OrganisationFacts } from '../../operator/organisation/reconcile.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { useDatabase } from '../stores/database.ts';
 import { contextOf } from '../support/operator-context.ts';

@@ -5,6 +5,8 @@ import type { OrganisationResource, OrganisationSpec } from '../../core/protocol
 import { ORGANISATIONS } from '../../operator/organisation/controller.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
 import { openContext, reasonOf, until, type OperatorContext, type Scan } from './context.ts';
+import { addWebhook } from '../support/add-webhook.ts';
+import { issueKey } from '../support/issue-key.ts';
 import { getIfThere, isGone } from './simulated-scan.ts';
 
 const MERGE = 'application/merge-patch+json';
@@ -63,37 +65,54 @@ describe('operator: Organisation resources', function () {
   const audit = async (name: string) =>
     (await context.stores.organisations.audit(name, 50)).toReversed().map(({ actor, action, subject }) => `${actor} ${action} ${subject}`);
 
-  it('charge the manifests of their namespaces, wait with their deletion for live scans, then release both and keep the ledger', async () => {
+  it('charge their manifests, end with what acts for them, and are of no other object of the name until they are restored', async () => {
     start();
     const name = named();
     const spec = { creditGrants: [{ id: 'first', pages: 100 }], namespaces: [context.strangers] };
     await apply(name, spec);
     await becomes(name, 'Applied');
+    const { stores } = context;
+    const { secret } = await issueKey(stores.keys, name);
+    const { webhook } = await addWebhook(stores, { organisation: name });
+    await stores.dashboardSchedules.add({
+      namespace: context.namespace,
+      name: `${name}-daily`,
+      organisation: name,
+      createdAt: new Date(),
+      values: '',
+    });
     const scan = await applyScan({ maxPages: 4 });
     await scan.pod();
     await reaches(name, 'shows the hold', (resource) => resource.status?.held === 4 && resource.status.balance === 96);
     await remove(name);
-    const waiting = await becomes(name, 'ScansLive');
-    expect(isReady(waiting)?.message).to.include('1 scan is live');
-    const late = await (await applyScan()).settles();
-    expect(reasonOf(late, 'Succeeded')).to.equal('OrganisationBlocked');
-    expect(late.status?.message).to.include(`Apply the Organisation manifest ${name} again`);
-    await scan.patch({ spec: { cancel: true } });
-    await scan.settles();
+    expect(reasonOf(await scan.settles(), 'Succeeded'), 'the live scan').to.equal('Canceled');
     await isRemoved(name);
-    const deleted = (await context.stores.organisations.find(name))!;
+    const deleted = (await stores.organisations.find(name))!;
     expect(deleted).to.deep.include({ blocked: true, managedBy: 'manifest', namespaces: [] });
     expect(deleted.deletedAt).to.be.instanceOf(Date);
-    expect(await context.stores.credits.balance(name)).to.deep.equal({ balance: 100, granted: 100, held: 0, spent: 0 });
+    expect(await stores.credits.balance(name)).to.deep.equal({ balance: 100, granted: 100, held: 0, spent: 0 });
+    const access = async () => [
+      await stores.keys.recognise(secret),
+      (await stores.webhooks.find(name, webhook.id))!.disabled?.reason,
+      await stores.dashboardSchedules.list(name),
+    ];
+    expect(await access()).to.deep.equal([null, 'requested', []]);
     const stranger = await (await applyScan()).settles();
     expect(reasonOf(stranger, 'Succeeded')).to.equal('NoOrganisation');
     expect(stranger.status?.message).to.match(/an Organisation \(spec\.namespaces\).*curbcut-admin organisation namespaces/);
 
-    await apply(name, spec);
+    await apply(name, { ...spec, displayName: 'Another team' });
+    await becomes(name, 'NameInUse');
+    expect(await stores.organisations.find(name)).to.deep.include({ displayName: deleted.displayName, blocked: true, namespaces: [] });
+    await stores.organisations.restore(name);
     const again = await becomes(name, 'Applied');
     expect(again.status).to.deep.include({ granted: 100, namespaces: [context.strangers] });
-    expect(await context.stores.organisations.find(name)).to.deep.include({ blocked: false, deletedAt: null });
-    expect(await audit(name)).to.include.members([`manifest organisation.delete ${name}`, `manifest organisation.restore ${name}`]);
+    expect(await access(), 'does not come back').to.deep.equal([null, 'requested', []]);
+    expect(await audit(name)).to.include.members([
+      `manifest organisation.delete ${name}`,
+      `manifest webhook.disable ${webhook.name} (${webhook.id})`,
+      `manifest schedule.delete ${name}-daily`,
+    ]);
   });
 
   it('are left alone by operators of another class', async () => {

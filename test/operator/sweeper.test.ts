@@ -258,6 +258,19 @@ describe('operator: the sweeper', function () {
     expect(await context.held()).to.equal(10);
   });
 
+  it('deletes the reports and rows of a purged organisation at once', async () => {
+    const scan = await context.submit();
+    await context.stores.scans.accept(scan.id, { pagesReserved: 5 });
+    const { organisation } = (await context.stores.scans.mirror(scan.id, { phase: 'canceled', finishedAt: new Date() }))!.row;
+    const { pdf } = reportKeys(scan.id);
+    const link = await context.reports.uploadLink(pdf, 'application/pdf', 60);
+    await fetch(link, { method: 'PUT', body: '%PDF-', headers: { 'content-type': 'application/pdf' } });
+    expect(await context.reports.size(pdf)).to.be.greaterThan(0);
+    await context.stores.scans.eraseAll(organisation);
+    expect(await sweepIn(1)).to.include({ erased: 1, failed: 0 });
+    expect([await context.reports.size(pdf), await scan.row()]).to.deep.equal([null, null]);
+  });
+
   it('deletes reports when their retention has ended, and later the row with the verdict', async () => {
     const operator = context.start();
     const scan = await context.submit();

@@ -12,6 +12,7 @@ const version = (more: Partial<ManifestVersion> = {}): ManifestVersion => ({ uid
 const later = (seconds: number) => new Date(CREATED.getTime() + seconds * 1000);
 const SPEC = { displayName: 'Acme', plan: 'team', blocked: false };
 const OUTDATED = { ok: false, reason: 'outdated' };
+const IN_USE = { ok: false, reason: 'name_in_use' };
 const REFUSED = { ok: false, reason: 'managed_by_admin' };
 
 describe('organisations with two writers', () => {
@@ -113,10 +114,19 @@ describe('organisations with two writers', () => {
     expect(await store().claimNamespaces(id, old, [named('ns')])).to.deep.equal(OUTDATED);
     expect(await store().closeOrganisation(id, old)).to.deep.equal(OUTDATED);
     expect(await store().find(id)).to.deep.include({ blocked: true, deletedAt: null, namespaces: [] });
-    // Another resource of the name counts from the time of its creation.
-    expect(await store().applyManifest(id, version({ uid: 'u0', createdAt: later(-1), generation: 9 }), SPEC)).to.deep.equal(OUTDATED);
-    expect(await store().applyManifest(id, version({ uid: 'u2', createdAt: later(60) }), SPEC)).to.include({ ok: true });
-    expect(await store().applyManifest(id, version({ generation: 5 }), SPEC), 'the deleted one').to.deep.equal(OUTDATED);
+  });
+
+  it('belong to one object of the name, whenever another was created, until they are restored', async () => {
+    const id = await managed();
+    for (const another of [version({ uid: 'u0', createdAt: later(-1), generation: 9 }), version({ uid: 'u2', createdAt: later(60) })]) {
+      expect(await store().applyManifest(id, another, { ...SPEC, plan: 'theirs' })).to.deep.equal(IN_USE);
+      expect(await store().claimNamespaces(id, another, [named('ns')])).to.deep.equal(IN_USE);
+      expect(await store().closeOrganisation(id, another)).to.deep.equal(IN_USE);
+    }
+    expect(await store().find(id)).to.deep.include({ ...SPEC, deletedAt: null, namespaces: [] });
+    expect([await store().restore(id), await store().restore(named('none'))]).to.deep.equal([true, false]);
+    expect(await store().applyManifest(id, version({ uid: 'u2' }), SPEC)).to.include({ ok: true });
+    expect(await store().applyManifest(id, version({ generation: 5 }), SPEC), 'the one before').to.deep.equal(IN_USE);
   });
 
   it('end in the state of the newest version, in whatever order the versions arrive', async () => {
@@ -132,7 +142,7 @@ describe('organisations with two writers', () => {
     }
   });
 
-  it('are blocked, marked and kept when their manifest is deleted, and opened again by the next', async () => {
+  it('are blocked, marked and kept when their manifest is deleted, and opened by the next once they are restored', async () => {
     const [id, namespace] = [await managed(), named('ns')];
     await store().claimNamespaces(id, version(), [namespace]);
     expect(await store().closeOrganisation(id, version({ generation: 2 }))).to.have.nested.property('before.blocked', false);
@@ -142,6 +152,9 @@ describe('organisations with two writers', () => {
     expect(await store().applyManifest(id, version(), SPEC), 'the version before the deletion').to.deep.equal(OUTDATED);
     await store().claimNamespaces(id, version({ generation: 2 }), []);
     expect(await store().findByNamespace(namespace)).to.equal(null);
+    expect(await store().applyManifest(id, version({ uid: 'u2', createdAt: later(5) }), SPEC)).to.deep.equal(IN_USE);
+    await store().restore(id);
+    expect(await store().find(id)).to.deep.include({ blocked: true, deletedAt: null });
     await store().applyManifest(id, version({ uid: 'u2', createdAt: later(5) }), SPEC);
     expect(await store().find(id)).to.deep.include({ blocked: false, deletedAt: null });
   });

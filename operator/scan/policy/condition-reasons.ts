@@ -139,7 +139,7 @@ export function organisationBlocked({ id, deletedAt }: Pick<Organisation, 'id' |
   const why =
     deletedAt === null
       ? `The organisation ${id} is blocked; ask the administrator of this installation.`
-      : `The organisation ${id} was deleted. Apply the Organisation manifest ${id} again, or ask the administrator of this installation.`;
+      : `The organisation ${id} was deleted; ask the administrator of this installation.`;
   return failed('OrganisationBlocked', why);
 }
 

@@ -1,0 +1,66 @@
+/** Deletes organisations for good: nothing that names one remains, and its name can be used again. */
+import type { Db, Document } from 'mongodb';
+import { creditAccountOf } from '../../core/scan/counts.ts';
+import { uuidOf } from '../../core/uuid.ts';
+import { insertNew } from '../mongo-retry.ts';
+import type { OrganisationDocument } from './organisation-document.ts';
+
+/** Collections whose documents have the field `organisation`. */
+const OWNED = [
+  'keys', 'webhooks', 'webhook_events', 'outbox', 'invitations', 'sites', 'schedules', 'dashboardSchedules', 'knownIssues', 'comparisons',
+  'sessions', 'audit',
+] as const; // prettier-ignore
+/** Collections whose IDs begin with the organisation and a slash. */
+const PREFIXED = ['idempotency', 'knownIssueMatches'] as const;
+
+interface LedgerDocument extends Document {
+  _id: string;
+  organisation: string;
+}
+
+export type Purge =
+  | { ok: true; scans: number }
+  /** `open`: it is neither deleted nor blocked by `curbcut-admin`. `scans_live`: its scans hold credits. */
+  | { ok: false; reason: 'not_found' | 'open' | 'scans_live' };
+
+/** @param deps.eraseScans as `Scans.eraseAll` @param deps.relay as `Credits.relay` */
+export function createPurge(db: Db, deps: { eraseScans: (id: string) => Promise<number>; relay: (id: string) => Promise<unknown> }) {
+  const organisations = db.collection<OrganisationDocument>('organisations');
+  const accounts = db.collection<{ _id: string; held: object }>('accounts');
+  const ledger = db.collection<LedgerDocument>('ledger');
+
+  /** Moves the account and the ledger to a name that says nothing: the numbers stay, without anyone's. */
+  async function keepNumbers(id: string, name: string): Promise<void> {
+    await deps.relay(id);
+    for await (const { _id, ...entry } of ledger.find({ organisation: id })) {
+      await insertNew(ledger, { ...entry, organisation: name, _id: name + _id.slice(id.length) });
+      await ledger.deleteOne({ _id });
+    }
+    const account = await accounts.findOne({ _id: id });
+    if (account !== null) await insertNew(accounts, { ...account, _id: name });
+    for (const _id of [id, creditAccountOf({ organisation: id, test: true })]) await accounts.deleteOne({ _id });
+  }
+
+  return {
+    /** Can be repeated after a failure. Reports are deleted by the next sweeps of the operator. */
+    async purge(id: string): Promise<Purge> {
+      const closed = { $or: [{ deletedAt: { $exists: true } }, { managedBy: 'admin' as const, blocked: true }] };
+      const found = await organisations.findOne({ _id: id });
+      if (found === null) return { ok: false, reason: 'not_found' };
+      const held = await accounts.findOne({ _id: id });
+      if (Object.keys(held?.held ?? {}).length > 0) return { ok: false, reason: 'scans_live' };
+      // No manifest restores it meanwhile.
+      const { matchedCount } = await organisations.updateOne({ _id: id, ...closed }, { $set: { managedBy: 'admin', blocked: true } });
+      if (matchedCount === 0) return { ok: false, reason: 'open' };
+      const scans = await deps.eraseScans(id);
+      await keepNumbers(id, `~${uuidOf(JSON.stringify([id, found.createdAt]))}`);
+      for (const name of OWNED) await db.collection(name).deleteMany({ organisation: id });
+      // '0' follows '/'.
+      for (const name of PREFIXED) await db.collection<{ _id: string }>(name).deleteMany({ _id: { $gt: `${id}/`, $lt: `${id}0` } });
+      await db.collection<{ _id: string }>('memberships').deleteOne({ _id: id });
+      await db.collection<{ unconfirmed: string[] }>('users').updateMany({ unconfirmed: id }, { $pull: { unconfirmed: id } });
+      await organisations.deleteOne({ _id: id });
+      return { ok: true, scans };
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/** A purged organisation: nothing in the database has its name, and another one of the name begins with nothing. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { openStores } from '../../stores/stores.ts';
+import { addWebhook } from '../support/add-webhook.ts';
+import { issueKey } from '../support/issue-key.ts';
+import { scanRow } from '../support/scan-rows.ts';
+import { useDatabase } from './database.ts';
+
+describe('a purge', () => {
+  const database = useDatabase();
+  const version = { uid: 'u1', createdAt: new Date(), generation: 1 };
+  const spec = { displayName: 'Acme', plan: 'team', blocked: false };
+
+  /** The collections in which a document has the name, in any field. */
+  async function mentions(name: string): Promise<string[]> {
+    const found: string[] = [];
+    for (const { name: collection } of await database.db.listCollections().toArray()) {
+      const documents = await database.db.collection(collection).find().toArray();
+      if (JSON.stringify(documents).includes(name)) found.push(collection);
+    }
+    return found;
+  }
+
+  it('leaves the numbers of the ledger, and nothing else', async () => {
+    const stores = openStores(database.db);
+    const { organisations, credits } = stores;
+    const id = `acme-${randomUUID().slice(0, 8)}`;
+    await organisations.applyManifest(id, version, spec);
+    await credits.grant(id, 'first', 100);
+    await issueKey(stores.keys, id);
+    await addWebhook(stores, { organisation: id });
+    await stores.users.add({ email: 'ada@people.example', organisation: id, password: 'seven blue bicycles', role: 'owner' });
+    const row = scanRow({ organisation: id, submission: 'accepted', phase: 'done', finishedAt: new Date() });
+    await stores.scans.create(row);
+    await stores.sites.record([row]);
+    await stores.idempotency.claim({ organisation: id, key: 'k', fingerprint: 'f', resourceId: row.id, leaseSeconds: 1 });
+    await organisations.record({ organisation: id, actor: 'ada', action: 'key.issue', subject: id });
+    await credits.reserve({ organisation: id, scanId: row.id, pages: 5, partial: false, deadline: new Date(Date.now() + 20_000) });
+    expect(await organisations.purge(id)).to.deep.equal({ ok: false, reason: 'scans_live' });
+    await credits.settle(id, row.id, 3);
+    expect(await organisations.purge(id)).to.deep.equal({ ok: false, reason: 'open' });
+    await organisations.closeOrganisation(id, version);
+    const before = await mentions(id);
+    expect(before).to.include.members([
+      'organisations',
+      'accounts',
+      'keys',
+      'webhooks',
+      'memberships',
+      'scans',
+      'sites',
+      'idempotency',
+      'audit',
+    ]);
+
+    expect(await organisations.purge(id)).to.deep.equal({ ok: true, scans: 1 });
+    expect(await mentions(id)).to.deep.equal([]);
+    expect(
+      (await stores.scans.erased(10)).map((one) => one.id),
+      'whose reports the operator deletes',
+    ).to.deep.equal([row.id]);
+    await stores.scans.remove(row.id);
+    expect(await stores.scans.find(row.id)).to.equal(null);
+    const kept = await database.db.collection('ledger').find({ scanId: row.id }).toArray();
+    expect(kept.map(({ operation, pages }) => [operation as string, pages as number])).to.have.deep.members([
+      ['reserve', 5],
+      ['settle', 3],
+    ]);
+    expect(await organisations.purge(id)).to.deep.equal({ ok: false, reason: 'not_found' });
+
+    expect(await organisations.applyManifest(id, { ...version, uid: 'u2' }, spec)).to.deep.equal({ ok: true, before: null });
+    expect(await credits.grant(id, 'first', 7)).to.equal(true);
+    expect(await credits.balance(id)).to.deep.equal({ balance: 7, granted: 7, held: 0, spent: 0 });
+    expect(await credits.ledger(id, { limit: 10 })).to.have.lengthOf(1);
+  });
+});
