@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { loadedVisit } from '../../test/support/loaded-visit.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
 import type { Visit } from '../page/visit/visit.ts';
-import { crawl, type Crawl } from './crawl.ts';
+import { crawl, SPARE_WORKERS, type Crawl } from './crawl.ts';
 
 const ORIGIN = 'https://a.test';
 
@@ -121,16 +121,15 @@ describe('a crawl', () => {
     expect(await site.pages()).to.have.length(4);
   });
 
-  const atOnce = { site: 1, rest: 6 };
   for (const why of ['site', 'rest'] as const)
-    it(`loads at most ${atOnce[why]} pages more than it has workers, however many wait: ${why}`, async () => {
+    it(`loads at most ${SPARE_WORKERS[why]} pages more than it has workers, however many wait: ${why}`, async () => {
       for (const workers of [1, 2]) {
         const site = await start(20, workers);
         await site.end('/');
         for (let ended = 0; ended < 8; ended++) {
-          for (let round = 0; round <= atOnce[why]; round++) for (const path of site.inProgress()) await site.waits(path, why);
-          expect(site.inProgress()).to.have.length(workers + atOnce[why]);
-          expect(new Set(site.workers())).to.have.property('size', workers + atOnce[why]);
+          for (let round = 0; round <= SPARE_WORKERS[why]; round++) for (const path of site.inProgress()) await site.waits(path, why);
+          expect(site.inProgress()).to.have.length(workers + SPARE_WORKERS[why]);
+          expect(new Set(site.workers())).to.have.property('size', workers + SPARE_WORKERS[why]);
           await site.end(site.inProgress()[0]!);
         }
         await site.endAll();

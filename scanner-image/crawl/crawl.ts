@@ -154,7 +154,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
  * The numbers of pages that do not count as in work, because they wait for their site or rest between two looks. Other workers take
  * the next pages meanwhile. More waiting for a site would be more load for one that is slow already, and each takes a tab.
  */
-export const SPARE_WORKERS = { site: 1, rest: 6 };
+export const SPARE_WORKERS = { site: 1, rest: 4 };
 
 /** The visits in work, and those that ended before the visit of a smaller index. */
 function createVisits(

@@ -93,8 +93,9 @@ function createSignedInVisits(pool: Pick<Pool, 'visit'>, deps: SessionDeps, sess
       ...request,
       // The visit may have waited for another one.
       ...atMost(Math.max(0, deps.softDeadline - Date.now()), request),
-      // Sites may accept one page at a time in a session, so no other page is loaded while this one waits.
-      ...(!session.isStateless() && { session: used.state, ...(signsIn && { onWaiting: undefined }) }),
+      ...(!session.isStateless() && { session: used.state }),
+      // Sites may accept one page at a time in a session, so no other page is loaded while this one waits for its site.
+      ...(!session.isStateless() && signsIn && { onWaiting: (waits) => (waits === 'site' ? undefined : request.onWaiting?.(waits)) }),
       ...(signIn.marker !== null && { marker: signIn.marker }),
     });
     // Without a sign-in, each page is tested as if it was the first one after the preparation.
