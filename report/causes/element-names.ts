@@ -1,50 +1,66 @@
 /** Short names of elements, by which readers tell root causes with the same title apart. Pure. */
-import type { ReportNode } from '../schema/page.ts';
+import { LANDMARK_ELEMENTS, type ReportNode } from '../schema/page.ts';
 import type { RootCause } from '../schema/root-cause.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
+import { isGenerated, ownClasses } from './generated.ts';
 
 /** The longest name, in characters: a line of a heading. */
 const NAME_MAX = 60;
 
+/** The longest text in a name, in characters. */
+const QUOTE_MAX = 24;
+
 interface Named {
-  example: Pick<ReportNode, 'selector' | 'html'>;
+  example: Pick<ReportNode, 'selector' | 'html' | 'landmark' | 'contrast'>;
+}
+
+/** Returns a name for each root cause that shares its title with another one; see `distinctNames`. */
+export function elementNames<C extends Named>(causes: readonly C[], titleOf: (cause: C) => string): Map<C, string> {
+  const shared = new Set([...Map.groupBy(causes, titleOf)].flatMap(([title, { length }]) => (length > 1 ? [title] : [])));
+  return new Map([...distinctNames(causes, titleOf)].filter(([cause]) => shared.has(titleOf(cause))));
 }
 
 /**
- * Returns a name for each root cause that shares its title with another one. It is the end of its example's selector, or the
- * opening tag if the selectors are the same too.
+ * Returns a name for each root cause: the landmark, the component, and, if others have the same, its text, its colours, its selector or
+ * its opening tag. No two causes with the same title have the same name.
  */
-export function elementNames<C extends Named>(causes: readonly C[], titleOf: (cause: C) => string): Map<C, string> {
+export function distinctNames<C extends Named>(causes: readonly C[], titleOf: (cause: C) => string): Map<C, string> {
   const names = new Map<C, string>();
   for (const alike of Map.groupBy(causes, titleOf).values()) {
-    if (alike.length === 1) continue;
-    const bySelector = Map.groupBy(alike, ({ example }) => endOf(example.selector));
-    for (const [selector, same] of bySelector)
-      for (const cause of same) names.set(cause, same.length === 1 ? selector : openingTag(cause.example.html) || selector);
+    const forms = new Map(alike.map((cause) => [cause, formsOf(cause.example)]));
+    const times = new Map<string, number>();
+    for (const form of [...forms.values()].flatMap((all) => [...new Set(all)])) times.set(form, (times.get(form) ?? 0) + 1);
+    const used = new Map<string, number>();
+    for (const [cause, all] of forms) {
+      const name = all.find((form) => times.get(form) === 1) ?? all.at(-1)!;
+      used.set(name, (used.get(name) ?? 0) + 1);
+      names.set(cause, used.get(name) === 1 ? name : `${name} (${used.get(name)})`);
+    }
   }
   return names;
 }
 
-/** Returns a name for each root cause. No two causes with the same title have the same name. */
-export function distinctNames<C extends Named>(causes: readonly C[], titleOf: (cause: C) => string): Map<C, string> {
-  const lastStep = ({ example }: C): string => endOf(example.selector.slice(example.selector.lastIndexOf(' > ') + 1).replace(/^> /, ''));
-  const keyOf = (cause: C): string => `${titleOf(cause)}\n${lastStep(cause)}`;
-  const alike = new Map<string, number>();
-  for (const cause of causes) alike.set(keyOf(cause), (alike.get(keyOf(cause)) ?? 0) + 1);
-  const shared = elementNames(causes, titleOf);
-  const used = new Map<string, number>();
-  return new Map(
-    causes.map((cause) => {
-      // The element itself is enough, unless another cause has one like it.
-      const name = alike.get(keyOf(cause)) === 1 ? lastStep(cause) : (shared.get(cause) ?? endOf(cause.example.selector));
-      const key = `${titleOf(cause)}\n${name}`;
-      const times = (used.get(key) ?? 0) + 1;
-      used.set(key, times);
-      return [cause, times === 1 ? name : `${name} (${times})`];
-    }),
-  );
+const PLACES = new Map(Object.entries(LANDMARK_ELEMENTS).map(([element, landmark]) => [landmark, element]));
+
+/** The forms of a name, from the shortest. */
+function formsOf({ selector, html, landmark, contrast }: Named['example']): string[] {
+  const [tag = ''] = /^<[^>]*>?/.exec(html.replace(/\s+/g, ' ')) ?? [];
+  const attribute = (name: string): string => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1]?.trim() ?? '';
+  const classes = ownClasses(attribute('class')).slice(0, 2);
+  const [id, kind] = [attribute('id'), attribute('name') || attribute('type') || attribute('role')];
+  const own = classes.length > 0 ? `.${classes.join('.')}` : id !== '' && !isGenerated(id) ? `#${id}` : kind && `[${kind}]`;
+  const place = landmark === null ? '' : `${PLACES.get(landmark)} `;
+  const component = cut(`${place}${/^<([^\s>]+)/.exec(tag)?.[1] ?? selector}${own}`, NAME_MAX - QUOTE_MAX - 3);
+  const file = /([^/?#]+)(?:[?#].*)?$/.exec(attribute('src'))?.[1] ?? '';
+  const texts = [...['aria-label', 'alt', 'title', 'placeholder'].map(attribute), html.replace(/<[^>]*>?/g, ' '), file];
+  const text = texts.map((value) => value.replace(/\s+/g, ' ').trim()).find((value) => value !== '' && value !== '…');
+  const quoted = text === undefined ? component : `${component} “${cut(text, QUOTE_MAX)}”`;
+  const coloured = contrast === undefined ? [] : [`${component} ${contrast.foreground} on ${contrast.background}`];
+  return [...(own === '' ? [] : [component]), quoted, ...coloured, endOf(selector), cut(tag, NAME_MAX) || endOf(selector)];
 }
+
+const cut = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`);
 
 /** The last steps of a selector that fit. */
 function endOf(selector: string): string {
@@ -55,11 +71,6 @@ function endOf(selector: string): string {
   while (from > 1 && rest(from - 1).length <= NAME_MAX) from -= 1;
   const end = from === 0 ? selector : rest(from);
   return end.length <= NAME_MAX ? end : `…${end.slice(1 - NAME_MAX)}`.toWellFormed();
-}
-
-function openingTag(html: string): string {
-  const [tag] = /^<[^>]*>?/.exec(html.replace(/\s+/g, ' ')) ?? [''];
-  return tag.length <= NAME_MAX ? tag : `${tag.slice(0, NAME_MAX - 1).toWellFormed()}…`;
 }
 
 /** Root causes as users read them, the same on pages, in mails and in the PDF. Pure. */

@@ -96,6 +96,14 @@ export function steadyClasses(value: string): string {
   return [...new Set(steady)].sort().join(' ');
 }
 
+/** The names that a developer gave, without those of utilities: what is left of `Card_title__x7Yp2` is `Card_title`. */
+export const ownClasses = (value: string): string[] =>
+  value
+    .split(/\s+/)
+    .filter((name) => name !== '' && !isUtility(name) && !STATE_CLASS.test(name))
+    .map((name) => steadyClass(name).replace(/^(?:css|tss|jsx|svelte|astro|emotion|jss|sc)-?\*-?|[-_]*\*[-_]*$|^[_*]+/g, ''))
+    .filter((name) => name !== '' && !/[*[\]]/.test(name));
+
 /** The last part of the name of a file, which may be a hash, and its query. */
 const FILE_HASH = /[-._][\w-]{8,64}(?=\.[a-z\d]{2,5}(?:[?#]|$))|\?.*$/gi;
 
