@@ -1,5 +1,12 @@
 /** The options of `curbcut scan` that describe the scan. Options for thresholds are derived from core's table. */
-import { BASELINE_TEXT, baselineMistake, readBaselineText, type BaselineChoice } from '../core/scan/baseline.ts';
+import {
+  BASELINE_COUNTS,
+  BASELINE_TEXT,
+  type BaselineCount,
+  baselineMistake,
+  readBaselineText,
+  type BaselineChoice,
+} from '../core/scan/baseline.ts';
 import { LOCALES } from '../core/scan/locales.ts';
 import { CONSENT_CHOICES, CrawlRules, ScanOptions, WCAG_LEVELS, WCAG_VERSIONS } from '../core/scan/options.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
@@ -47,6 +54,10 @@ const BASELINE_OPTIONS = {
     meaning: 'with a baseline by metadata: the host of its scans, if it is another one, as for a preview',
   },
   'baseline-optional': { meaning: 'no new violations are counted if there is no scan to compare with' },
+  'baseline-count': {
+    value: 'WHAT',
+    meaning: `what counts as new: ${BASELINE_COUNTS.join(' or ')} (default ${BASELINE_COUNTS[0]}); causes: only violations of new root causes`,
+  },
 } as const;
 
 const schemas = { ...ScanOptions.properties, ...CrawlRules.properties } as unknown as Record<string, ValueSchema>;
@@ -146,21 +157,30 @@ export interface BaselineValues {
   baseline?: string;
   'baseline-site'?: string;
   'baseline-optional': boolean;
+  'baseline-count'?: string;
 }
 
 /** Reads the baseline from parsed arguments. @throws UsageError */
 export function baselineFrom(values: BaselineValues, thresholds: Thresholds): { baseline?: BaselineChoice } {
   const { baseline: text, 'baseline-site': site, 'baseline-optional': optional } = values;
   if (text === undefined) {
-    if (site !== undefined || optional) throw new UsageError('--baseline-site and --baseline-optional need --baseline.', 'scan');
+    if (site !== undefined || optional || countFrom(values).count !== undefined)
+      throw new UsageError('--baseline-site, --baseline-optional and --baseline-count need --baseline.', 'scan');
     checkBaseline(undefined, thresholds);
     return {};
   }
   const named = readBaselineText(text);
   if (named === null) throw new UsageError(`--baseline ${text} must be ${BASELINE_TEXT}.`, 'scan');
-  const baseline = { ...named, ...(site !== undefined && { site }), ...(optional && { optional }) };
+  const baseline = { ...named, ...(site !== undefined && { site }), ...(optional && { optional }), ...countFrom(values) };
   checkBaseline(baseline, thresholds);
   return { baseline };
+}
+
+/** @throws UsageError */
+export function countFrom({ 'baseline-count': text }: BaselineValues): { count?: BaselineCount } {
+  const count = BASELINE_COUNTS.find((one) => one === text);
+  if (count === undefined && text !== undefined) throw new UsageError(`--baseline-count must be ${BASELINE_COUNTS.join(' or ')}.`, 'scan');
+  return count === undefined ? {} : { count };
 }
 
 /** @throws UsageError */

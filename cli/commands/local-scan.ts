@@ -9,6 +9,7 @@ import { consentSentence } from '../../report/view/sentences.ts';
 import type { ReportFormat } from '../../report/schema/objects.ts';
 import { outcomeOf } from '../../report/results/results.ts';
 import type { Report } from '../../report/schema/report.ts';
+import type { BaselineCount } from '../../core/scan/baseline.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { chooseKnownIssues, type ChosenKnownIssues } from '../../core/scan/known-issues.ts';
 import { siteOf } from '../../core/scan/site.ts';
@@ -71,7 +72,7 @@ export interface LocalScan extends SiteOptions {
   /** The folder with the keys of the sign-in, one file per key. */
   auth?: string;
   /** The JSON export of an earlier scan, and whether the scan may pass if it cannot be compared. */
-  baseline?: { file: string; optional: boolean };
+  baseline?: { file: string; optional: boolean; count?: BaselineCount };
   /** The file with the manifests, and the host whose known issues apply if it is another one than that of the scan. */
   knownIssues?: { file: string; site?: string };
 }
@@ -89,7 +90,8 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   const { auth, baseline, knownIssues, metadata, ...rest } = scan;
   const startedAt = new Date();
   const known = knownIssues && (await readKnownIssues(knownIssues, siteOf(url.href), startedAt));
-  const before = baseline && (await readExportFile(baseline.file));
+  const { file, ...how } = baseline ?? { file: undefined, optional: false };
+  const before = file === undefined ? undefined : await readExportFile(file);
   const options = withDefaults({ ...rest, url: url.href });
   const deadline = new Date(startedAt.getTime() + DEADLINE_MS).toISOString();
   const scanId = randomUUID();
@@ -110,7 +112,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       denyTargets: [],
       workers: SCANNER_DEFAULTS.workers,
       exportMaxBytes: EXPORT_MAX_BYTES,
-      ...(baseline && before && { baseline: { scanId: before.scanId, optional: baseline.optional } }),
+      ...(baseline && before && { baseline: { ...how, scanId: before.scanId } }),
       // Without keys the scan fails, instead of scanning without a sign-in.
       ...(auth !== undefined && { signIn: {} }),
     },

@@ -4,7 +4,15 @@ import { UsageError } from '../errors.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import type { Submission } from '../service/client.ts';
 import type { LocalScan } from './local-scan.ts';
-import { baselineFrom, idempotencyKeyOf, SCAN_OPTIONS, type BaselineValues, siteOptionsFrom, thresholdsFrom } from '../options.ts';
+import {
+  baselineFrom,
+  countFrom,
+  idempotencyKeyOf,
+  SCAN_OPTIONS,
+  type BaselineValues,
+  siteOptionsFrom,
+  thresholdsFrom,
+} from '../options.ts';
 import { metadataFrom, sameMetadata } from '../metadata.ts';
 import { isReference, resolveReference } from '../service/scan-reference.ts';
 import { checkFiles } from '../service/reports.ts';
@@ -73,11 +81,11 @@ async function withBaselineId<T extends BaselineValues & Parameters<typeof outpu
 /** The file of the baseline, and whether the scan may pass if it cannot be compared. @throws UsageError */
 function localBaseline(values: BaselineValues, { maxNewViolations }: Thresholds): LocalScan['baseline'] {
   const { baseline: file, 'baseline-optional': optional } = values;
-  if (values['baseline-site'] !== undefined || (file === undefined && optional))
-    throw new UsageError('--baseline-site needs a service, and --baseline-optional a --baseline.', 'scan');
+  if (values['baseline-site'] !== undefined || (file === undefined && (optional || values['baseline-count'] !== undefined)))
+    throw new UsageError('--baseline-site needs a service, and --baseline-optional and --baseline-count a --baseline.', 'scan');
   if (file === undefined && maxNewViolations !== undefined)
     throw new UsageError('--max-new-violations needs --baseline with the JSON export of an earlier scan.', 'scan');
-  return file === undefined ? undefined : { file, optional };
+  return file === undefined ? undefined : { file, optional, ...countFrom(values) };
 }
 
 /** @throws UsageError for options that need a service */

@@ -6,6 +6,10 @@ import { siteOf } from './site.ts';
 import { Metadata } from './metadata-schema.ts';
 import { readPair } from './metadata.ts';
 
+/** What counts as new. */
+export const BASELINE_COUNTS = ['elements', 'causes'] as const;
+export type BaselineCount = (typeof BASELINE_COUNTS)[number];
+
 /** How a scan names its baseline. Exactly one of `scan`, `metadata` and `schedule` is set. */
 export const BaselineChoice = Type.Object(
   {
@@ -31,6 +35,12 @@ export const BaselineChoice = Type.Object(
       Type.Boolean({
         default: false,
         description: 'Whether maxNewViolations counts as met if there is no report to compare with.',
+      }),
+    ),
+    count: Type.Optional(
+      oneOf(BASELINE_COUNTS, {
+        default: 'elements',
+        description: 'What counts as new: every element that the baseline lacks on pages that it tested, or only those of new root causes.',
       }),
     ),
   },
@@ -104,6 +114,8 @@ export const BaselineOutcome = Type.Object({
   /** The scan that it was compared with. Absent if none was found. */
   scanId: Type.Optional(Type.String({ maxLength: 64 })),
   optional: Type.Boolean(),
+  /** Absent: elements. */
+  count: Type.Optional(oneOf(BASELINE_COUNTS)),
   problem: Type.Optional(oneOf(BASELINE_PROBLEMS)),
   difference: Type.Optional(BaselineDifference),
 });

@@ -52,7 +52,7 @@ export const ComparisonResult = Type.Object({
   new_known: comparedCount('How many of the new ones are known issues. `max_new_violations` does not count them.'),
   on_new_pages: comparedCount('Violations of root causes that the baseline has too, on pages that it did not test. They are not new.'),
   fixed: comparedCount('Violations that only the baseline has, on pages that both scans tested.'),
-  unchanged: comparedCount('Violations that both scans have.'),
+  unchanged: comparedCount('Violations that both scans have; with `baseline.count: causes`, also others of root causes that both have.'),
   not_tested: comparedCount('Violations of the baseline on pages that this scan did not test: it is unknown whether they are fixed.'),
 });
 

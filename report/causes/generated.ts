@@ -40,7 +40,7 @@ export const isGenerated = (name: string): boolean => steadyName(name) !== name;
 
 /** Classes of state. They are removed, so that the link to the current page equals the links beside it. */
 const STATE_CLASS =
-  /^(active|current|selected|open|opened|closed|visited|hover|focus|focus-visible|first|last|odd|even|(is|has|js|ng)-.*|.*--(active|current|selected|open))$/;
+  /^(opened|closed|visited|hover|focus(-visible)?|first|last|odd|even|(is|has|js|ng)-.*|(.*--)?(active|current|selected|open))$/;
 
 /** What tools write into classes, whatever its characters are. The part before it is the developer's. */
 const CLASS_PATTERNS: readonly [RegExp, string][] = [
@@ -61,16 +61,14 @@ const CLASS_PATTERNS: readonly [RegExp, string][] = [
   [/^(jss|ember)\d+$/, '$1*'],
 ];
 
-/** The first words of utility classes (Tailwind, Bootstrap), whose numbers are no counters. */
-const UTILITIES = new Set(
-  [
-    'm mt mr mb ml ms me mx my p pt pr pb pl ps pe px py w h z d g u gx gy min max size gap space inset top right bottom left start end',
-    'order col cols row rows grid flex basis grow shrink text bg border rounded ring shadow opacity font fs fw lh leading tracking',
-    'duration delay scale rotate translate skew blur line indent columns aspect divide outline stroke fill decoration underline from via',
-    'to offset display span small medium large xs sm md lg xl',
-  ].flatMap((words) => words.split(' ')),
-);
-const isUtility = (name: string): boolean => UTILITIES.has(/^(?:[\w-]+:)*!?-?([a-z]+)-/.exec(name)?.[1] ?? '');
+/** The first words of utility classes (Tailwind, Bootstrap), whose numbers are no counters. A width may be the value of a bar. */
+const SPACES = /^(?:[mp][trblxyse]?|h|z|g[xy]?|min|max|size|gap|space|inset|top|right|bottom|left|start|end|offset|rounded|border|indent)$/;
+const STYLES =
+  /^(?:col|cols|row|rows|grid|order|flex|text|bg|font|fs|fw|lh|leading|opacity|shadow|duration|delay|scale|rotate|xs|sm|md|lg|xl)$/;
+function isUtility(name: string): boolean {
+  const first = /^(?:[\w-]+:)*!?-?([a-z]+)-/.exec(name)?.[1] ?? '';
+  return SPACES.test(first) || STYLES.test(first);
+}
 
 function steadyClass(name: string): string {
   for (const [pattern, steady] of CLASS_PATTERNS) if (pattern.test(name)) return name.replace(pattern, steady);

@@ -3,7 +3,7 @@ import { Tokenizer } from 'htmlparser2';
 import { steadyClasses, steadyName } from './generated.ts';
 
 /**
- * What a rule is about, apart from the component. `looks`: the tag, its classes and colours, whatever is in it. `aria`: the ARIA
+ * What a rule is about, apart from the component. `looks`: the tag and its classes, whatever is in it. `aria`: the ARIA
  * attributes too, also those of state. `spacing`: the inline style too.
  */
 export type About = 'component' | 'looks' | 'aria' | 'spacing';
@@ -56,8 +56,8 @@ class NormalisedTree {
 
 export interface NormalisedHtml {
   html: string;
-  /** @property children the tags of its children, with their roles */
-  element: { tag: string; role: string | null; startTag: string; children: Set<string> } | null;
+  /** The first element. Its `kind` is its tag with its role; `children` has the kinds of its children. */
+  element: { tag: string; role: string | null; kind: string; startTag: string; children: Set<string> } | null;
 }
 
 /** Whether a normalised start tag has a name. */
@@ -65,22 +65,20 @@ const isNamed = (start: string): boolean => / (?:class|id)="/.test(start);
 
 /** Elements of which one component has several, told apart by their ID and the name of the field. */
 const FIELDS = new Set('input select textarea button iframe form summary'.split(' '));
-/** Elements whose ID, if they have one, is made from their text. */
-const HEADINGS = /^h[1-6]$/;
-/** Elements of the page, whose classes differ from page to page. */
+/** Elements of the page, which have the classes of a page. Only their language matters. */
 const ROOTS = new Set(['html', 'body']);
-const LANGUAGE = /^(xml:)?lang$/;
 
 /** @param inNamed whether an element around it has a name */
 function startTag(tag: string, attributes: ReadonlyMap<string, string>, about: About, inNamed: boolean): string {
   const kept = new Map<string, string>();
   const isRoot = ROOTS.has(tag);
   for (const [name, value] of attributes) {
-    if (isRoot ? !LANGUAGE.test(name) : about === 'looks' && !LOOKS.has(name)) continue;
+    if (isRoot ? !/^(xml:)?lang$/.test(name) : about === 'looks' && !LOOKS.has(name)) continue;
     const normalised = normaliseAttribute(name, value, about);
     if (normalised !== null) kept.set(name, normalised);
   }
-  if (HEADINGS.test(tag) || (kept.has('class') && !FIELDS.has(tag) && !kept.has('role'))) kept.delete('id');
+  // The IDs of headings are made from their text.
+  if (/^h[1-6]$/.test(tag) || (kept.has('class') && !FIELDS.has(tag) && !kept.has('role'))) kept.delete('id');
   for (const name of ADDRESSES) {
     if (!kept.delete(name)) continue;
     const address = attributes.get(name)!;
@@ -98,7 +96,6 @@ function startTag(tag: string, attributes: ReadonlyMap<string, string>, about: A
  * the words of IDs, and the folders of files in elements without a name. Idempotent. HTML that is cut off anywhere is accepted.
  * Uses the tokenizer and not the parser of htmlparser2, because the parser closes elements that HTML does not allow to nest, but
  * scripts can nest them.
- * @returns `element`: the first element, with its `role` as written and what its children are; null if the HTML has none
  */
 export function normaliseHtml(text: string, about: About = 'component'): NormalisedHtml {
   // The start of a tag that was cut off is not text.
@@ -112,8 +109,9 @@ export function normaliseHtml(text: string, about: About = 'component'): Normali
   const finishTag = (selfClosing: boolean): void => {
     const start = startTag(tag, attributes, about, tree.isNamed);
     const role = attributes.get('role')?.trim().split(/\s+/)[0]!.toLowerCase() ?? null;
-    if (element === null) element = { tag, role, startTag: start, children: new Set() };
-    else if (tree.depth === 1) element.children.add(role === null ? tag : `${tag} ${role}`);
+    const kind = role === null ? tag : `${tag} ${role}`;
+    if (element === null) element = { tag, role, kind, startTag: start, children: new Set() };
+    else if (tree.depth === 1) element.children.add(kind);
     if (selfClosing || VOID.has(tag)) tree.append(start);
     else tree.open(tag, start);
   };
@@ -162,33 +160,13 @@ const LOADING =
 /** Directives of Alpine, AngularJS, Livewire and Vue. Their values are code, except for the names of models. */
 const DIRECTIVE = /^(?:x-|ng-|v-|wire:|@|:)/;
 /** Attributes that a rule about looks depends on. */
-const LOOKS = new Set(['class', 'style', 'type', 'role']);
+const LOOKS = new Set(['class', 'type', 'role']);
 /** Attributes that hold state. They are removed, so that the link to the current page equals the links beside it. */
-const STATES = new Set([
-  'aria-current',
-  'aria-expanded',
-  'aria-selected',
-  'aria-pressed',
-  'aria-checked',
-  'aria-busy',
-  'checked',
-  'selected',
-  'open',
-]);
+const STATES = /^(aria-(current|expanded|selected|pressed|checked|busy)|checked|selected|open)$/;
 /** Their values. A rule about ARIA attributes may find another value wrong. */
 const STATE_VALUE = /^(true|false|mixed|undefined|page|step|location|date|time)?$/;
 /** Attributes that hold text for users. */
-const TEXTS = new Set([
-  'alt',
-  'title',
-  'aria-label',
-  'aria-description',
-  'aria-roledescription',
-  'placeholder',
-  'content',
-  'summary',
-  'label',
-]);
+const TEXTS = /^(alt|title|aria-label|aria-description|aria-roledescription|placeholder|content|summary|label)$/;
 const ADDRESSES = ['href', 'src', 'poster', 'data', 'cite', 'xlink:href'];
 
 /** Returns the folder of a file, and of a frame the host. The way to it differs between pages at different depths. */
@@ -204,25 +182,10 @@ function addressed(tag: string, value: string): string {
   return `${tag === 'iframe' && host !== '' ? `//${host}/` : ''}${last === undefined ? '' : `${steadyName(last)}/`}`;
 }
 
-/** The declarations of an inline style: colours, which determine contrast, or the names of properties. */
-const styled = (value: string, about: About): string =>
-  value
-    .toLowerCase()
-    .split(';')
-    .map((declaration) => {
-      const [property = '', colours = ''] = declaration.split(':').map((part) => part.trim());
-      if (about !== 'looks') return property;
-      const found = colours.match(/#[0-9a-f]{3,8}\b|(?:rgb|hsl)a?\([^)]*\)|^[a-z]+$/g);
-      return found === null || !/color|background/.test(property) ? '' : `${property}:${found.join(' ')}`;
-    })
-    .filter((declaration) => declaration !== '')
-    .sort()
-    .join(';');
-
 /** Returns the normalised attribute, or null if it is removed. @param name in lower case */
 function normaliseAttribute(name: string, raw: string, about: About): string | null {
   const value = raw.replace(/\s+/g, ' ').replaceAll('"', "'").trim();
-  if (STATES.has(name)) {
+  if (STATES.test(name)) {
     if (about !== 'aria' || !name.startsWith('aria-')) return null;
     return STATE_VALUE.test(value) ? name : `${name}="${steadyName(value)}"`;
   }
@@ -233,10 +196,10 @@ function normaliseAttribute(name: string, raw: string, about: About): string | n
     return classes === '' ? null : `class="${classes}"`;
   }
   if (name === 'style') {
-    const style = about === 'looks' || about === 'spacing' ? styled(value, about) : '';
-    return style === '' ? null : `style="${style}"`;
+    const properties = about === 'spacing' ? value.toLowerCase().match(/[a-z-]+(?=\s*:)/g) : null;
+    return properties === null ? null : `style="${[...new Set(properties)].sort().join(':')}:"`;
   }
-  if (TEXTS.has(name)) return `${name}="${value === '' ? '' : TEXT}"`;
+  if (TEXTS.test(name)) return `${name}="${value === '' ? '' : TEXT}"`;
   if (name === 'action' || name === 'formaction') return `${name}="${steadyName(value.replace(/[?#].*$|\/+$/g, '').replace(/^.*\//, ''))}"`;
   if (name === 'd' || name === 'points' || name === 'viewbox' || name === 'transform') return `${name}="${value}"`;
   return `${name}="${steadyName(value)}"`;

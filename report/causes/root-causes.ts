@@ -58,24 +58,23 @@ function faultOf(rule: string, { contrast, related = [], failure_summary: summar
   if (ARIA_RULES.test(rule)) return [...new Set(summary.match(/\baria-[a-z]+/g))].sort().join(' ');
   const right = CHILDREN_RULES[rule];
   if (right === undefined) return '';
-  const wrong = related.map(({ html }) => normaliseHtml(html).element!).filter((child) => child !== null);
-  const kinds = wrong.length > 0 ? wrong.map(({ tag, role }) => (role === null ? tag : `${tag} ${role}`)) : [...(element?.children ?? [])];
-  return [...new Set(kinds)]
-    .filter((kind) => !right.has(kind))
-    .sort()
-    .join(', ');
+  // The HTML of a long list is cut off, but the rule names its wrong children.
+  const kinds = related.length > 0 ? related.map(({ html }) => normaliseHtml(html).element?.kind ?? '') : [...(element?.children ?? [])];
+  const wrong = new Set(kinds.filter((kind) => !right.has(kind)));
+  return [...wrong].sort().join(', ');
 }
 
-/**
- * Identifies a root cause across scans: the first 16 hexadecimal digits of SHA-256 of rule, landmark, fault and component.
- */
+/** Identifies a root cause across scans: the first 16 hexadecimal digits of SHA-256 of rule, landmark, fault and component. */
 export function rootCauseFingerprint(rule: string, node: CauseNode): string {
   const known = fingerprints.get(node);
   if (known !== undefined && KEYS.every((key) => known[key] === node[key]) && known.rule === rule) return known.fingerprint;
   const about = aboutOf(rule);
   const normalised = normaliseHtml(node.html, about);
+  const fault = faultOf(rule, node, normalised);
+  // If the rule names the attributes, the others are no part of the fault.
+  const component = componentOf(about === 'aria' && fault !== '' ? normaliseHtml(node.html) : normalised, about);
   const fingerprint = createHash('sha256')
-    .update([rule, node.landmark ?? '', faultOf(rule, node, normalised), componentOf(normalised, about)].join('\n'))
+    .update([rule, node.landmark ?? '', fault, component].join('\n'))
     .digest('hex')
     .slice(0, 16);
   const { html, landmark, contrast, related, failure_summary } = node;

@@ -1,19 +1,19 @@
 /** Compares a report with its baseline, for the report itself and its verdict. Pure. */
-import type { BaselineOutcome, BaselineProblem } from '../../core/scan/baseline.ts';
+import type { BaselineCount, BaselineOutcome, BaselineProblem } from '../../core/scan/baseline.ts';
 import { BASELINE_CAUSES_MAX, type Report, type ReportBaseline } from '../schema/report.ts';
 import type { CauseChange, RootCause } from '../schema/root-cause.ts';
 import { NONE_KNOWN, type KnownMatcher } from '../causes/known.ts';
 import { UNFAIR_CAVEATS, type Caveat } from './caveats.ts';
-import { countedAsNew, diffReduced } from './diff.ts';
+import { countedAsNew, diffByCauses, diffReduced } from './diff.ts';
 import { reduceExport, reduceReport, type ComparableReport, type ReducedReport } from './reduce.ts';
 
 /** The earlier scan that was chosen, with its reduced report; or why there is none. */
-export type ChosenBaseline = { optional: boolean } & (
+export type ChosenBaseline = { optional: boolean; count?: BaselineCount } & (
   { scanId: string; report: ReducedReport } | { scanId?: string; problem: Exclude<BaselineProblem, 'scans_differ'> }
 );
 
 /** The baseline of a scan before its report is read. */
-export type NamedBaseline = Pick<BaselineOutcome, 'scanId' | 'optional' | 'problem'>;
+export type NamedBaseline = Pick<BaselineOutcome, 'scanId' | 'optional' | 'count' | 'problem'>;
 
 /** Whether a baseline has a report to read. */
 export const hasReport = (baseline: NamedBaseline | undefined): baseline is { scanId: string; optional: boolean } =>
@@ -23,12 +23,13 @@ export const hasReport = (baseline: NamedBaseline | undefined): baseline is { sc
  * Reads the report of a baseline. Scanner and operator both do, and must come to the same.
  * @param read what the object store holds; null if the baseline has a problem already
  */
-export function readBaseline({ scanId, optional, problem }: NamedBaseline, read: ReadReport | null): ChosenBaseline {
+export function readBaseline({ scanId, problem, optional, count }: NamedBaseline, read: ReadReport | null): ChosenBaseline {
+  const how = { optional, ...(count !== undefined && { count }) };
   if (scanId === undefined || problem !== undefined || read === null)
-    return { optional, ...(scanId !== undefined && { scanId }), problem: asChosen(problem) };
-  if (!read.ok) return { optional, scanId, problem: read.reason === 'missing' ? 'not_stored' : 'not_comparable' };
+    return { ...how, ...(scanId !== undefined && { scanId }), problem: asChosen(problem) };
+  if (!read.ok) return { ...how, scanId, problem: read.reason === 'missing' ? 'not_stored' : 'not_comparable' };
   const report = reduceExport(read.bytes);
-  return report === null ? { optional, scanId, problem: 'not_comparable' } : { optional, scanId, report };
+  return report === null ? { ...how, scanId, problem: 'not_comparable' } : { ...how, scanId, report };
 }
 
 /** The stored export of a baseline. */
@@ -48,16 +49,18 @@ export function compareWithBaseline(
   groups: readonly RootCause[],
   known?: KnownMatcher,
 ): { baseline: ReportBaseline; groups: RootCause[] } {
-  const { optional, scanId } = chosen;
+  const { optional, count, scanId } = chosen;
+  const how = { optional, ...(count !== undefined && { count }) };
   if ('problem' in chosen) {
     const { problem } = chosen;
     const nothing = { new: null, on_new_pages: null, fixed: null, unchanged: null, not_tested: null };
     return {
-      baseline: { scan_id: scanId ?? null, problem, optional, ...nothing, caveats: [], new_causes: [], fixed_causes: [] },
+      baseline: { scan_id: scanId ?? null, problem, ...how, ...nothing, caveats: [], new_causes: [], fixed_causes: [] },
       groups: [...groups],
     };
   }
-  const diff = diffReduced(chosen.report, reduceReport(report, known ?? NONE_KNOWN));
+  const found = diffReduced(chosen.report, reduceReport(report, known ?? NONE_KNOWN));
+  const diff = count === 'causes' ? diffByCauses(found) : found;
   const added = sumOf(diff.new, countedAsNew);
   const newKnown = sumOf(diff.new, ({ known_elements = 0 }) => known_elements);
   const isUnfair = added > newKnown && diff.comparable.some(({ reason }) => UNFAIR.has(reason));
@@ -66,7 +69,7 @@ export function compareWithBaseline(
     baseline: {
       scan_id: chosen.scanId,
       problem: isUnfair ? 'scans_differ' : null,
-      optional,
+      ...how,
       new: added,
       ...(known && { new_known: newKnown }),
       on_new_pages: sumOf(diff.new, elementsOf) - added,
@@ -92,6 +95,7 @@ export function baselineOutcomeOf({ baseline }: Pick<Report, 'baseline'>): Basel
     scan_id: scanId,
     problem,
     optional,
+    count,
     fixed,
     unchanged,
     new: added,
@@ -103,6 +107,7 @@ export function baselineOutcomeOf({ baseline }: Pick<Report, 'baseline'>): Basel
   return {
     ...(scanId !== null && { scanId }),
     optional,
+    ...(count !== undefined && { count }),
     ...(problem !== null && { problem }),
     ...(isCompared && {
       difference: { new: added, ...(newKnown !== undefined && { newKnown }), onNewPages, fixed, unchanged, notTested },

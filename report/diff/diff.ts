@@ -37,6 +37,18 @@ export interface ReportDiff {
 export const countedAsNew = ({ elements, on_new_pages, in_both }: Pick<CauseChange, 'elements' | 'on_new_pages' | 'in_both'>): number =>
   in_both ? elements - on_new_pages : elements;
 
+/** The difference by root causes: elements of causes that both scans have are unchanged, however many there are on pages that both tested. */
+export function diffByCauses(diff: ReportDiff): ReportDiff {
+  const more = ({ in_both, elements, on_new_pages }: CauseChange): number => (in_both ? elements - on_new_pages : 0);
+  return {
+    ...diff,
+    new: diff.new
+      .map((change) => (more(change) === 0 ? change : { ...withoutKnown(change), elements: change.on_new_pages }))
+      .filter(({ elements }) => elements > 0),
+    unchanged: diff.new.reduce((sum, change) => sum + more(change), diff.unchanged),
+  };
+}
+
 /** Compares two exports. */
 export function diffReports(before: Report, after: Report): ReportDiff {
   return diffReduced(reduceReport(before), reduceReport(after));

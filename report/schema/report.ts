@@ -1,6 +1,6 @@
 /** The JSON export, `schema_version` 1 (decisions, "The JSON export"): the complete results of a scan. Keys are snake_case, as in the API. */
 import { type Static, Type } from 'typebox';
-import { BASELINE_PROBLEMS } from '../../core/scan/baseline.ts';
+import { BASELINE_COUNTS, BASELINE_PROBLEMS } from '../../core/scan/baseline.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { Metadata } from '../../core/scan/metadata-schema.ts';
 import { KNOWN_ISSUE_FIELDS, KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
@@ -113,6 +113,8 @@ export const ReportBaseline = Type.Object(
     problem: nullable(oneOf(BASELINE_PROBLEMS)),
     /** Whether `max_new_violations` counts as met while there is a problem. */
     optional: Type.Boolean(),
+    /** With `causes`, elements of root causes that the baseline has too are unchanged, and not new. Absent: `elements`. */
+    count: Type.Optional(oneOf(BASELINE_COUNTS)),
     /** On pages that the baseline tested too, or of root causes that it does not have anywhere. Null if the scans were not compared. */
     new: nullable(Count),
     /** How many of the new ones are known issues, which thresholds do not count. Only if the site has known issues. */

@@ -71,6 +71,7 @@ const VALUES: Readonly<Record<string, string>> = {
   'KEY=VALUE': 'branch=main',
   LANGUAGE: 'de',
   WHICH: 'branch=main',
+  WHAT: 'causes',
   HOST: 'www.example.com',
   NAME: 'shop-login',
   FILE: join(import.meta.dirname, '../cli/prepare.yaml'),

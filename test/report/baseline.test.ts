@@ -1,4 +1,5 @@
 /** The comparison with a baseline in a report, its verdict, and the formats made of it. */
+import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
@@ -107,6 +108,42 @@ describe('a report with a baseline', () => {
     ).to.deep.equal([0, 0]);
     const unknown = reportOf([pageOf('', [image('logo'), link('cart')]), pageOf('about', [image('map')])], { baseline: stored(main) });
     expect(unknown.baseline).to.deep.include({ new: 1, on_new_pages: 0 });
+  });
+
+  it('counts what is added to a known root cause, unless it counts root causes', () => {
+    const news = (...names: string[]) => names.map((name) => fault('image-alt', '<img class="news">', `#${name}`));
+    const before = stored(reportOf([pageOf('', news('a', 'b', 'c'))]));
+    const added = [pageOf('', news('b', 'c', 'd', 'e')), pageOf('about', news('f'))];
+    const counted = (count: ChosenBaseline['count'], pages = added) =>
+      reportOf(pages, { baseline: { ...before, ...(count && { count }) } });
+    expect(counted(undefined).baseline).to.deep.include({ new: 1, on_new_pages: 1, fixed: 0, unchanged: 3 });
+    const byCauses = counted('causes');
+    expect([...Value.Errors(Report, byCauses)]).to.deep.equal([]);
+    expect(byCauses.baseline).to.deep.include({ count: 'causes', new: 0, on_new_pages: 1, fixed: 0, unchanged: 4 });
+    expect(byCauses.groups.map(({ new_elements: amount }) => amount)).to.deep.equal([0]);
+    expect([counted(undefined).scan.verdict.passed, byCauses.scan.verdict.passed]).to.deep.equal([false, true]);
+    expect(outcomeOf(byCauses).baseline).to.include({ count: 'causes' });
+    const another = counted('causes', [pageOf('', [...news('a', 'b', 'c'), link('help')])]);
+    expect(another.baseline).to.deep.include({ new: 1, unchanged: 3 });
+    expect(another.scan.verdict.passed).to.equal(false);
+  });
+
+  it('has nothing new after another build by real tools', async () => {
+    const builds = JSON.parse(await readFile(new URL('builds/builds.json', import.meta.url), 'utf8')) as Record<
+      string,
+      Record<string, string>[]
+    >;
+    const ruleOf = (part: string): Rule => (part === 'photo' ? 'image-alt' : part === 'teaser' ? 'color-contrast' : 'button-name');
+    const pagesOf = (at: number) =>
+      Object.entries(builds).map(([tool, build]) =>
+        pageOf(
+          encodeURIComponent(tool),
+          Object.entries(build[at]!).map(([part, html], index) => fault(ruleOf(part), html, `main > :nth-child(${index + 1 + 3 * at})`)),
+        ),
+      );
+    const [before, after] = [pagesOf(0), pagesOf(1)];
+    const { baseline } = reportOf(after, { baseline: stored(reportOf(before)) });
+    expect(baseline).to.deep.include({ new: 0, fixed: 0, unchanged: 5 * Object.keys(builds).length });
   });
 
   it('does not judge violations that another version of the checks may have found', () => {

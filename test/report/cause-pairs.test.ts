@@ -132,6 +132,12 @@ const SAME: readonly Pair[] = [
     '<a class="anchor" id="install" href="#install"></a>',
     '<a class="anchor" id="use" href="#use"></a>',
   ],
+  [
+    'bars of different values',
+    'aria-progressbar-name',
+    '<div class="progress-bar w-30" role="progressbar"></div>',
+    '<div class="progress-bar w-60" role="progressbar"></div>',
+  ],
 ];
 
 /** Two faults: accepting one must not accept the other. */
@@ -199,6 +205,10 @@ describe('root causes', () => {
       causeOf('Invalid ARIA attribute value: aria-labelledby="b"'),
     );
     expect(causeOf('Invalid ARIA attribute value: aria-controls="a"')).to.equal(causeOf('Ungültiger Wert: aria-controls="z"'));
+    const other = { failure_summary: 'Invalid ARIA attribute value: aria-controls="a"' };
+    expect(fingerprintOf('aria-valid-attr-value', html.replace('class', 'aria-current="page" class'), other)).to.equal(
+      causeOf(other.failure_summary),
+    );
   });
 
   it('are told apart by the wrong children that a rule names, as their list may be cut off', () => {

@@ -229,8 +229,8 @@ export const mayStop = ({ source }: LiveSchedule): boolean => source.by === 'das
 function isSame({ spec }: ScanSchedule, wanted: WantedSchedule): boolean {
   const said = ({ schedule, timeZone, scanTemplate }: ScanScheduleSpec) => {
     const { baseline, class: _, ...options } = scanTemplate.spec;
-    const { optional = false, ...against } = baseline ?? {};
-    return [schedule, timeZone, withDefaults(options), optional, against, scanTemplate.metadata?.annotations ?? {}];
+    const { optional = false, count = 'elements', ...against } = baseline ?? {};
+    return [schedule, timeZone, withDefaults(options), optional, count, against, scanTemplate.metadata?.annotations ?? {}];
   };
   return isDeepStrictEqual(said(spec), said(scheduleSpecOf(wanted, '')));
 }

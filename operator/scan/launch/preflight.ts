@@ -170,15 +170,14 @@ const DAY_MS = 86_400_000;
 /** Returns the baseline of a scan, or why there is none. @throws if MongoDB is unavailable */
 export async function chooseBaseline(context: OperatorContext, scanId: string, choice: BaselineChoice): Promise<NamedBaseline> {
   const { stores, settings, clock } = context;
-  const { optional = false } = choice;
+  const how = { optional: choice.optional ?? false, ...(choice.count === 'causes' && { count: choice.count }) };
   const row = await stores.scans.find(scanId);
   const found = row && (await findBaseline(context, row, choice));
-  if (found === null || found.phase !== 'done' || found.id === scanId || found.test !== row?.test)
-    return { optional, problem: 'not_found' };
+  if (found === null || found.phase !== 'done' || found.id === scanId || found.test !== row?.test) return { ...how, problem: 'not_found' };
   const expiresIn = (found.finishedAt?.getTime() ?? 0) + settings.retentionDays * DAY_MS - clock.now().getTime();
   return found.reports === null || expiresIn < LASTS_DAYS * DAY_MS
-    ? { scanId: found.id, optional, problem: 'not_stored' }
-    : { scanId: found.id, optional };
+    ? { scanId: found.id, ...how, problem: 'not_stored' }
+    : { scanId: found.id, ...how };
 }
 
 async function findBaseline({ stores: { scans } }: OperatorContext, row: ScanRow, choice: BaselineChoice): Promise<ScanRow | null> {
