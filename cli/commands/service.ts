@@ -40,11 +40,8 @@ export async function followAndReport(
   scanContinues(hint, scanId);
   const onStep = (step: Step): void => {
     progress.step(step);
-    const { message = null } = step;
-    if (message === waitsFor) return;
-    waitsFor = message;
-    scanContinues(hint, scanId, message);
-    if (message !== null) progress.note(message);
+    if (step.message && step.message !== waitsFor) progress.note(step.message);
+    scanContinues(hint, scanId, (waitsFor = step.message ?? null));
   };
   try {
     const ended = await followScan(client, scanId, { onStep });

@@ -37,6 +37,7 @@ const decide = (
     defaultMaxRunning: maxRunning,
     taken,
     lastAdmissions: new Map(),
+    isLeftOut: () => false,
     now: NOW,
   });
   return { ...decision, waiting: [...decision.lines.values()].flatMap((line) => line.rest()).toSorted(byCreation) };

@@ -16,6 +16,8 @@ export interface AdmissionFacts {
   taken: ReadonlyMap<string, string>;
   /** The admissions that this operator remembers. They outlive the scans, which may be deleted as soon as they end. */
   lastAdmissions: ReadonlyMap<string, number>;
+  /** Whether a waiting scan is left out for a while, because writes of its share are in progress, or one was refused. */
+  isLeftOut: (scan: AccessibilityScan) => boolean;
   now: Date;
 }
 
@@ -30,7 +32,7 @@ export interface QueueLoad extends Counts {
 /** The load is that after the admissions. */
 export interface QueueDecision extends QueueLoad {
   admit: AccessibilityScan[];
-  /** The waiting scans that may not be admitted yet, because their Jobs could not be created. They are in no line. */
+  /** The waiting scans that may not be admitted yet, because they could not be started or are left out. They are in no line. */
   backingOff: AccessibilityScan[];
   /** The waiting scans that may not use the queue. They are in no line. */
   refused: AccessibilityScan[];
@@ -41,7 +43,7 @@ export interface QueueDecision extends QueueLoad {
 }
 
 export function decideAdmission(facts: AdmissionFacts): QueueDecision {
-  const { scans, queue, defaultMaxRunning, taken, lastAdmissions, now } = facts;
+  const { scans, queue, defaultMaxRunning, taken, lastAdmissions, isLeftOut, now } = facts;
   const paused = queue?.spec.paused ?? false;
   const limits = limitsOf(queue ?? { metadata: { name: '' }, spec: {} }, defaultMaxRunning);
   const places = noPlaces(queue === null || paused ? { ...limits, maxRunning: 0 } : limits);
@@ -55,7 +57,7 @@ export function decideAdmission(facts: AdmissionFacts): QueueDecision {
     else if (takenBy !== undefined) takePlace(places, takenBy, false);
     else if (!isWaiting(scan)) continue;
     else if (!mayUse(limits.access, scan.metadata.namespace!, organisationOf(scan))) refused.push(scan);
-    else (backOffMs(scan, now) > 0 ? backingOff : waiting).push(scan);
+    else (backOffMs(scan, now) > 0 || isLeftOut(scan) ? backingOff : waiting).push(scan);
   }
   const lines = linesOf(waiting, organisationOf);
   const last = newest(lastAdmissions, admissionsOf(scans));

@@ -10,6 +10,7 @@ import {
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { OperatorContext } from '../context.ts';
 import type { Readability } from '../organisation/controller.ts';
+import { sleep } from '../../platform/clock.ts';
 import { fromKey, keyOf, toKey } from '../runtime/cache.ts';
 import { watch, type Source } from '../runtime/manager.ts';
 import { createPlannedReconcile, type Next, type Plan } from '../runtime/controller.ts';
@@ -19,24 +20,33 @@ import { isMoved, organisationOf } from './waiting.ts';
 
 const EVERY_MS = 10_000;
 const CONFLICT_RETRY_MS = 200;
-/** The time for which a scan whose admission the API server refused is left out, so that it does not take the place of another. */
+/** The time for which scans whose admission was refused or took too long are left out, so that they do not take the places of others. */
 const REFUSED_FOR_MS = 30_000;
+/** The time limit of a write to a waiting scan. An admission webhook of its namespace may take longer. */
+const WRITE_WITHIN_MS = 5_000;
+/** The time for which a plan waits for its writes to scans. The write of a slow share goes on beside the next plan. */
+const PLAN_WAIT_MS = 1_000;
 /** The number of queues that are planned concurrently. One queue is never planned twice at the same time. */
 const WORKERS = 4;
+
+type ScanAction = Extract<QueueAction, { scan: AccessibilityScan }>;
+const isOfScan = (action: QueueAction): action is ScanAction => action.do === 'admit' || action.do === 'explainWait';
 
 /** What the controller remembers of a queue between two plans. */
 type Memory = Pick<QueueFacts, 'line' | 'statusAt'>;
 
 /** @param organisations whether they are readable, which the default queue states */
 export function addQueueController(context: OperatorContext, organisations: Readability): void {
-  const { manager, scanClient, queueClient, gate, settings, logger, clock } = context;
+  const { manager, scanClient, queueClient, gate, shareOf, settings, logger, clock } = context;
   const memories = new Map<string, Memory>();
+  /** Until when a scan, by its uid, or the scans of a share are left out. */
   const refused = new Map<string, number>();
-  const isLeftOut = ({ metadata }: AccessibilityScan) => (refused.get(metadata.uid!) ?? 0) > clock.monotonic();
-  const leaveOut = (scan: AccessibilityScan, error: KubernetesError): void => {
-    refused.set(scan.metadata.uid!, clock.monotonic() + REFUSED_FOR_MS);
-    logger.warn({ key: keyOf(scan), err: error }, 'cannot write to a waiting scan, leaving it out for a while');
-  };
+  /** The queues and shares whose writes are in progress. */
+  const writing = new Set<string>();
+  const stopped = new AbortController();
+  const isRefused = (name: string) => (refused.get(name) ?? 0) > clock.monotonic();
+  const laneOf = (scan: AccessibilityScan) => `${queueOf(scan)} ${shareOf(keyOf(scan))}`;
+  const isLeftOut = (scan: AccessibilityScan) => isRefused(scan.metadata.uid!) || isRefused(laneOf(scan)) || writing.has(laneOf(scan));
   scanClient.onChange(({ type, object }) => type === 'deleted' && refused.delete(object.metadata.uid!));
 
   async function gather(key: string): Promise<QueueFacts> {
@@ -46,7 +56,8 @@ export function addQueueController(context: OperatorContext, organisations: Read
     return {
       // In the same tick as the list: a scan with a place is in one of the two.
       ...gate.close(name),
-      scans: scanClient.byIndex('queue', name).filter((scan) => !isLeftOut(scan)),
+      scans: scanClient.byIndex('queue', name),
+      isLeftOut,
       name,
       namespace,
       queue,
@@ -64,30 +75,80 @@ export function addQueueController(context: OperatorContext, organisations: Read
   async function act({ actions, wakeAfterMs }: Plan<QueueAction>, facts: QueueFacts, signal: AbortSignal): Promise<Next> {
     const memory: Memory = { line: facts.line, statusAt: facts.statusAt };
     memories.set(facts.name, memory);
-    let conflict = false;
+    const lanes = Map.groupBy(actions.filter(isOfScan), ({ scan }) => laneOf(scan));
+    const writes = Promise.all([...lanes].map(([lane, own]) => writeLane(lane, own, facts, signal)));
+    // Nothing awaits a write that fails after the plan.
+    writes.catch(() => undefined);
     let refusal: KubernetesError | null = null;
+    let conflict = false;
     for (const action of actions) {
+      if (isOfScan(action)) continue;
       signal.throwIfAborted();
-      const scan = action.do === 'admit' || action.do === 'explainWait' ? action.scan : null;
       // A ScanQueue that cannot be written does not hold up its scans.
-      const onRefusal = (error: KubernetesError): void => (scan === null ? void (refusal ??= error) : leaveOut(scan, error));
+      const onRefusal = (error: KubernetesError): void => void (refusal ??= error);
       const written = await skipConflict(() => execute(context, action, facts, signal), onRefusal);
       if (action.do === 'mirrorLine') memory.line = { mirrored: action.line, at: facts.now };
       if (action.do === 'writeStatus') memory.statusAt = facts.now;
       if (action.do === 'forget') memories.delete(facts.name);
-      // The next plan updates the status of the waiting scan.
-      if (!written && action.do !== 'explainWait') conflict = true;
+      if (!written) conflict = true;
     }
-    if (refusal !== null) throw refusal;
+    const results = await Promise.race([writes, sleep(clock, PLAN_WAIT_MS, signal)]);
+    if (results?.includes(false)) conflict = true;
+    if (refusal !== null) throw refusal as KubernetesError;
     if (conflict) return { requeueAfterMs: CONFLICT_RETRY_MS };
     return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
   }
 
-  manager.add({
+  /**
+   * Writes to the scans of one share, one after the other. If that takes long, the places of those that are left are free again.
+   * @returns false if a place is free again, for the next plan
+   */
+  async function writeLane(lane: string, own: readonly ScanAction[], facts: QueueFacts, signal: AbortSignal): Promise<boolean> {
+    for (const { scan } of own.filter((action) => action.do === 'admit'))
+      gate.hold(facts.name, { uid: scan.metadata.uid!, organisation: organisationOf(scan) });
+    let [current, done, late] = ['', true, false];
+    const giveBack = (): void =>
+      own.forEach(({ scan: { metadata } }) => metadata.uid !== current && gate.settled(facts.name, metadata.uid!));
+    const cancel = clock.after(PLAN_WAIT_MS, () => {
+      late = true;
+      giveBack();
+      enqueue(toKey(facts.namespace, facts.name));
+    });
+    writing.add(lane);
+    try {
+      for (const action of own) {
+        if (late) break;
+        const { scan } = action;
+        const uid = (current = scan.metadata.uid!);
+        const onRefusal = (err: unknown): void => {
+          // One that took long speaks for the whole share.
+          refused.set(late ? lane : uid, clock.monotonic() + REFUSED_FOR_MS);
+          logger.warn({ key: keyOf(scan), err }, 'cannot write to a waiting scan, leaving it out for a while');
+        };
+        const within = AbortSignal.any([signal, stopped.signal, AbortSignal.timeout(WRITE_WITHIN_MS)]);
+        const written = await skipConflict(() => execute(context, action, facts, within), onRefusal).catch((error: unknown) => {
+          if (!late || signal.aborted || stopped.signal.aborted) throw error;
+          onRefusal(error);
+          return false;
+        });
+        // The next plan updates the status of a waiting scan.
+        if (!written && action.do === 'admit') done = false;
+      }
+    } finally {
+      cancel();
+      current = '';
+      giveBack();
+      writing.delete(lane);
+      if (late) enqueue(toKey(facts.namespace, facts.name));
+    }
+    return done;
+  }
+
+  const enqueue = manager.add({
     name: 'queue',
     workers: WORKERS,
     maxBackOffMs: 5_000,
-    sources: sourcesOf(context, organisations),
+    sources: [...sourcesOf(context, organisations), () => () => stopped.abort()],
     acrossNamespaces: true,
     reconcile: createPlannedReconcile<QueueFacts, QueueAction>({ gather, plan: planQueue, execute: act }),
   });
@@ -122,8 +183,7 @@ async function execute(
     case 'create':
       return void (await queueClient.create(action.queue, signal));
     case 'admit':
-      await scanClient.patchStatus(action.scan, admittedStatus(action.scan, now), signal);
-      return gate.admitted(name, organisationOf(action.scan));
+      return void (await scanClient.patchStatus(action.scan, admittedStatus(action.scan, now), signal));
     case 'explainWait':
       return void (await scanClient.patchStatus(action.scan, waitingStatus(action.scan, action.why, now), signal));
     case 'mirrorLine':

@@ -69,12 +69,13 @@ describe('the admission gate', () => {
     gate.open('default', noPlaces(limits({ maxRunning: 9 })));
     gate.take('default', scan('a', 'acme'));
     gate.settled('default', 'a');
-    gate.admitted('default', 'bolt');
-    gate.admitted('default', 'acme');
+    gate.hold('default', { uid: 'b', organisation: 'bolt' });
+    gate.hold('default', { uid: 'a', organisation: 'acme' });
     expect([...gate.close('default').lastAdmissions]).to.deep.equal([
       ['bolt', 1_002],
       ['acme', 1_003],
     ]);
+    for (const uid of ['a', 'b']) gate.settled('default', uid);
     gate.forget('default');
     expect(gate.close('default').lastAdmissions.size).to.equal(0);
   });

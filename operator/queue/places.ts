@@ -113,6 +113,12 @@ export function createAdmissionGate(clock: Pick<Clock, 'now'>) {
     if (lastAdmissions.size > REMEMBERED_MAX) lastAdmissions.delete(lastAdmissions.keys().next().value!);
   }
 
+  function stateOf(queue: string): QueueState {
+    const state = queues.get(queue) ?? { taken: new Map<string, string>(), lastAdmissions: new Map<string, number>(), places: null };
+    queues.set(queue, state);
+    return state;
+  }
+
   return {
     /** Takes a place. @returns false if none is free for it; the queue then admits the scan later. Call `settled` after the write */
     take(queue: string, { uid, namespace, organisation }: Applicant): boolean {
@@ -133,15 +139,12 @@ export function createAdmissionGate(clock: Pick<Clock, 'now'>) {
       state.places = null;
       return { taken: new Map(state.taken), lastAdmissions: new Map(state.lastAdmissions) };
     },
-    open(queue: string, places: Places): void {
-      const state = queues.get(queue) ?? { taken: new Map(), lastAdmissions: new Map(), places };
-      state.places = places;
-      queues.set(queue, state);
-    },
-    /** The queue's plan has admitted a scan of this organisation. */
-    admitted(queue: string, organisation: string): void {
-      const state = queues.get(queue);
-      if (state !== undefined) remember(state, organisation);
+    open: (queue: string, places: Places): void => void (stateOf(queue).places = places),
+    /** Holds the place that the queue's plan has given to a scan, while its admission is written. Call `settled` after the write. */
+    hold(queue: string, { uid, organisation }: Omit<Applicant, 'namespace'>): void {
+      const state = stateOf(queue);
+      state.taken.set(uid, organisation);
+      remember(state, organisation);
     },
     /** The queue does not exist any more, and no scan names it. */
     forget(queue: string): void {

@@ -14,6 +14,7 @@ const facts = (more: Partial<QueueFacts>): QueueFacts => ({
   defaultMaxRunning: 1,
   taken: new Map(),
   lastAdmissions: new Map(),
+  isLeftOut: () => false,
   line: { mirrored: null, at: null },
   statusAt: null,
   unreadable: new Map(),

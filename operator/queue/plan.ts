@@ -52,7 +52,7 @@ export function planQueue(facts: QueueFacts): Plan<QueueAction> {
   const current = queue ?? (isBuiltInQueue(name) ? newQueue(facts) : null);
   const decision = decideAdmission({ ...facts, scans: scansInReach(scans, facts.unreadable, now), queue: current });
   const actions: QueueAction[] = [{ do: 'open', places: decision.places }];
-  const wakes = [everyMs, ...decision.backingOff.map((scan) => backOffMs(scan, now))];
+  const wakes = [everyMs, ...decision.backingOff.map((scan) => backOffMs(scan, now)).filter((left) => left > 0)];
   if (queue === null && current !== null) actions.push({ do: 'create', queue: current });
   for (const scan of decision.admit) actions.push({ do: 'admit', scan });
   const explanations = unexplained(decision, whyWaiting(current, facts), facts);

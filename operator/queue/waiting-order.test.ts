@@ -26,7 +26,16 @@ const running = (scan: AccessibilityScan): AccessibilityScan => ({
   },
 });
 const decide = (scans: readonly AccessibilityScan[], queue: ScanQueue) =>
-  decideAdmission({ pauses: [], scans, queue, defaultMaxRunning: 2, taken: new Map(), lastAdmissions: new Map(), now: NOW });
+  decideAdmission({
+    pauses: [],
+    scans,
+    queue,
+    defaultMaxRunning: 2,
+    taken: new Map(),
+    lastAdmissions: new Map(),
+    isLeftOut: () => false,
+    now: NOW,
+  });
 const namesOf = (scans: readonly AccessibilityScan[]) => scans.map(({ metadata }) => metadata.name);
 const orderOf = (scans: readonly AccessibilityScan[], queue: ScanQueue, max = 1000) => {
   const decision = decide(scans, queue);

@@ -99,7 +99,7 @@ describe('cache', () => {
     ]);
     expect(emitted).to.deep.equal(['added a@1', 'added b@2', 'added c@3']);
     expect(cache.get('ns', 'a')).to.include({ apiVersion: 'v1', kind: 'Thing' });
-    expect(watched[0]).to.deep.include({ resourceVersion: '9', allowWatchBookmarks: true, timeoutSeconds: 450 });
+    expect(watched[0]).to.deep.include({ resourceVersion: '9', allowWatchBookmarks: true });
   });
 
   it('lists without paging if the continue token has expired', async () => {
@@ -125,12 +125,17 @@ describe('cache', () => {
     expect(restarts).to.deep.equal(['closed', 'closed', 'idle']);
   });
 
-  it('ends a watch of Events, which has no bookmarks, before it counts as idle', async () => {
-    const resource = { group: '', version: 'v1', plural: 'events' };
-    const { watched, start } = setUp([{ items: [], version: '1' }], [], { resource, idleMs: 90_000 });
+  it('ends a watch before it counts as idle until a bookmark has arrived: Events have none, nor kinds that never changed', async () => {
+    const { watched, start } = setUp(
+      [{ items: [], version: '1' }],
+      [[event('ADDED', 'a@5')], [event('BOOKMARK', '@8')], [event('ADDED', 'a@9')]],
+      { idleMs: 90_000 },
+    );
     start();
     await settle();
-    expect(watched[0]!['timeoutSeconds']).to.be.within(54, 81);
+    const seconds = watched.map(({ timeoutSeconds }) => timeoutSeconds as number);
+    for (const early of seconds.slice(0, 2)) expect(early).to.be.within(54, 81);
+    for (const late of seconds.slice(2, 4)) expect(late).to.be.within(300, 600);
   });
 
   const gone = { type: 'ERROR' as const, object: { code: 410, reason: 'Expired', message: 'too old' } as unknown as KubernetesObject };

@@ -31,7 +31,10 @@ export interface ReflectorOptions {
   metrics?: RuntimeMetrics;
   /** Objects per page. Default 500. */
   pageSize?: number;
-  /** Drops a watch without data for this time, in milliseconds. Default 90,000, because the server sends a bookmark about every minute. A watch of Events, which has none, ends earlier. */
+  /**
+   * Drops a watch without data for this time, in milliseconds. Default 90,000, because the server sends a bookmark about every minute.
+   * It sends none on watches of Events, nor of a kind that has not changed since its start: until the first one, watches end earlier.
+   */
   idleMs?: number;
   /** Asks the server to end each watch after a random time between this and twice this, in milliseconds. Default 300,000. */
   watchMs?: number;
@@ -72,6 +75,12 @@ interface End {
   error?: unknown;
 }
 
+/** What a watch starts from. `bookmarked`: the server sends bookmarks on watches of this kind. */
+interface From {
+  version: string;
+  bookmarked: boolean;
+}
+
 /** Lists and watches until the signal aborts. Never rejects. */
 export async function runReflector<T extends KubernetesObject>(
   options: ReflectorOptions,
@@ -82,6 +91,7 @@ export async function runReflector<T extends KubernetesObject>(
 
   let version: string | null = null;
   let failures = 0;
+  let bookmarked = false;
   const pause = (error: unknown) => {
     const delay = Math.min(backOff.maxMs, backOff.baseMs * 2 ** Math.min(failures - 1, 30)) * (0.5 + random());
     const asked = error instanceof KubernetesError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
@@ -94,9 +104,10 @@ export async function runReflector<T extends KubernetesObject>(
         version = await list(options, sink, signal);
         options.onListed?.(null, 0, options.namespace ?? '');
       }
-      const end: End & { version: string } = await watch(version, options, sink, signal);
+      const end: End & From = await watch({ version, bookmarked }, options, sink, signal);
       if (signal.aborted) break;
       version = end.relist ? null : end.version;
+      ({ bookmarked } = end);
       metrics?.watchRestarted(resource.plural, end.reason);
       logger.debug({ reason: end.reason, err: end.error }, 'resuming watch');
       failures = !end.failed ? 0 : end.receivedEvents ? 1 : failures + 1;
@@ -160,22 +171,19 @@ function take<T extends KubernetesObject>(event: WatchEvent<T>, sink: ReflectorS
   return resourceVersion;
 }
 
-/** The server has no watch cache of Events, so it sends no bookmarks on a watch of them. */
-const hasBookmarks = ({ plural, group }: ResourceType): boolean => !(plural === 'events' && ['', 'events.k8s.io'].includes(group));
-
 async function watch<T extends KubernetesObject>(
-  version: string,
+  { version, bookmarked }: From,
   options: ReflectorOptions,
   sink: ReflectorSink<T>,
   signal: AbortSignal,
-): Promise<End & { version: string }> {
+): Promise<End & From> {
   const { connection, clock, resource, random = Math.random, idleMs = 90_000, watchMs = 300_000 } = options;
   const [path, selectors] = targetOf(options);
   const start = clock.monotonic();
   let receivedEvents = false;
   const endedAtOnce = () => !receivedEvents && clock.monotonic() - start < 1000;
   // A watch without bookmarks may be silent for as long as nothing happens: it ends before it counts as idle.
-  const endsAfterMs = hasBookmarks(resource) ? watchMs * (1 + random()) : Math.min(watchMs, idleMs * (0.6 + 0.3 * random()));
+  const endsAfterMs = bookmarked ? watchMs * (1 + random()) : Math.min(watchMs, idleMs * (0.6 + 0.3 * random()));
   const query = {
     ...selectors,
     watch: true,
@@ -186,17 +194,19 @@ async function watch<T extends KubernetesObject>(
   try {
     for await (const event of connection.watch<T>(path, { query, signal, idleMs })) {
       version = take(event, sink, resource);
+      bookmarked ||= event.type === 'BOOKMARK';
       receivedEvents = true;
     }
-    return { version, reason: 'closed', relist: false, failed: endedAtOnce(), receivedEvents };
+    return { version, bookmarked, reason: 'closed', relist: false, failed: endedAtOnce(), receivedEvents };
   } catch (error) {
     // Backs off in any case: when the server stops responding, all watches end at once, and must not resume at once.
-    if (error instanceof WatchIdleError) return { version, reason: 'idle', relist: false, failed: true, receivedEvents, error };
+    if (error instanceof WatchIdleError) return { version, bookmarked, reason: 'idle', relist: false, failed: true, receivedEvents, error };
     // After a 429, a 503 or a broken connection the resourceVersion may still be valid. Any other error requires a new list.
     const refused = error instanceof KubernetesError && error.code !== 429 && error.code !== 503;
     const expired = refused && error.code === 410;
     return {
       version,
+      bookmarked,
       reason: expired ? 'expired' : 'error',
       relist: refused,
       failed: expired ? endedAtOnce() : true,

@@ -60,6 +60,9 @@ export const ReportCriterion = Type.Object(
 );
 export type ReportCriterion = Static<typeof ReportCriterion>;
 
+/** More than axe-core and all additions have. The time to derive the rules again grows with their number. */
+const RULES_MAX = 500;
+
 /** The standards that a rule belongs to, and what it found. */
 export const ReportRule = Type.Object(
   {
@@ -219,7 +222,7 @@ export const Report = Type.Object(
     /** Root causes of the advice, in the same order. */
     advice_groups: Type.Array(RootCause),
     /** The rules that ran on tested pages, by ID. */
-    rules: Type.Array(ReportRule),
+    rules: Type.Array(ReportRule, { maxItems: RULES_MAX }),
     /** All success criteria of the conformance target, in the order of WCAG. */
     criteria: Type.Array(ReportCriterion),
     pictures: Type.Array(ReportPicture),

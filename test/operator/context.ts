@@ -62,6 +62,8 @@ type SettingsOverrides = Partial<Omit<OperatorSettings, 'timeouts'>> & { timeout
 
 export interface OperatorContext {
   connection: KubernetesConnection;
+  /** What tests turn on in the embedded Kubernetes; null on a real cluster. */
+  faults: Kube['faults'] | null;
   /** Path of a kubeconfig. */
   kubeconfig: string;
   db: Db;
@@ -79,7 +81,9 @@ export interface OperatorContext {
   /** Starts an operator. @param overrides dependencies to replace; `verifier: undefined` verifies as in production */
   start(
     settings?: SettingsOverrides,
-    overrides?: Partial<Pick<OperatorOptions, 'connection' | 'reports' | 'bus' | 'metrics' | 'clock' | 'comparer' | 'verifier'>> & {
+    overrides?: Partial<
+      Pick<OperatorOptions, 'connection' | 'reports' | 'bus' | 'metrics' | 'clock' | 'comparer' | 'verifier' | 'resolver'>
+    > & {
       stores?: AllStores;
     },
   ): RunningOperator;
@@ -147,7 +151,7 @@ export async function openContext(): Promise<OperatorContext> {
   const closers: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   const onClose = (close: () => Promise<unknown>) => void closers.unshift(close);
 
-  const { kubeconfig, messages } = await (servers ??= startServers(host));
+  const { kubeconfig, kube, messages } = await (servers ??= startServers(host));
   const connection = connectKubernetes({ kubeconfig });
   onClose(() => connection.close());
   const operatorConnection = connectKubernetes({ kubeconfig, fieldManager: FIELD_MANAGER });
@@ -280,6 +284,7 @@ export async function openContext(): Promise<OperatorContext> {
 
   return {
     connection,
+    faults: kube?.faults ?? null,
     kubeconfig,
     db: database.db,
     stores,

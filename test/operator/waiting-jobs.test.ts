@@ -5,13 +5,16 @@ import type { KubernetesConnection, WatchEvent } from '../../platform/kubernetes
 import { useContext, reasonOf, until } from './context.ts';
 
 /** The connection of an operator for whose Jobs no pod is created, with the paths of its GET requests. */
-function withoutPods(connection: KubernetesConnection): { connection: KubernetesConnection; gets: string[] } {
+function withoutPods(connection: KubernetesConnection): { connection: KubernetesConnection; gets: string[]; watches: Set<string> } {
   const gets: string[] = [];
+  const watches = new Set<string>();
   async function* watch<T>(path: string, options: Parameters<KubernetesConnection['watch']>[1]): AsyncGenerator<WatchEvent<T>> {
+    watches.add(`${path} ${String(options.query['fieldSelector'])}`);
     for await (const event of connection.watch<T>(path, options)) if (!path.endsWith('/pods') || event.type === 'BOOKMARK') yield event;
   }
   return {
     gets,
+    watches,
     connection: {
       ...connection,
       path: connection.path.bind(connection),
@@ -49,7 +52,7 @@ describe('operator: Jobs whose pods do not start', function () {
   }
 
   it('learns why from three watches per namespace, and not from one for each scan', async () => {
-    const { connection, gets } = withoutPods(context.connection);
+    const { connection, gets, watches } = withoutPods(context.connection);
     context.start({ maxRunning: 5 }, { connection });
     await context.setQueue({ maxStartingPerOrganisation: 5 });
     const scans = await Promise.all(Array.from({ length: 5 }, () => context.submit()));
@@ -58,5 +61,8 @@ describe('operator: Jobs whose pods do not start', function () {
     for (const scan of scans)
       await scan.reaches('reported as blocked by the quota', (read) => reasonOf(read, 'Succeeded') === 'QuotaExceeded');
     expect(gets.filter((path) => path.endsWith('/events'))).to.have.length(9);
+    // Those of docs/sizing.md.
+    expect([...watches].filter((path) => path.includes(`/namespaces/${context.team}/`))).to.have.length(8);
+    expect(watches.size).to.equal(3 * 8 + 2);
   });
 });

@@ -33,6 +33,7 @@ export function settingsFor(namespace: string, others: string[]): OperatorSettin
     timeouts: {
       queueMs: 3_600_000,
       pendingMs: 600_000,
+      roomMs: 600_000,
       stuckMs: 600_000,
       lostPodMs: 500,
       lingerMs: 600_000,

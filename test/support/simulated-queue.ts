@@ -106,6 +106,7 @@ export function simulateQueue(): SimulatedQueue {
         scans: all(),
         queue,
         defaultMaxRunning: DEFAULT_MAX_RUNNING,
+        isLeftOut: () => false,
         now: new Date(now),
       });
       gate.open(QUEUE, decision.places);
@@ -113,7 +114,8 @@ export function simulateQueue(): SimulatedQueue {
         const organisation = scan.status!.organisation!;
         admissions.push({ organisation, scan: scan.metadata.uid!, by: 'plan' });
         admit(scan, organisation);
-        gate.admitted(QUEUE, organisation);
+        gate.hold(QUEUE, { uid: scan.metadata.uid!, organisation });
+        gate.settled(QUEUE, scan.metadata.uid!);
       }
     },
     configure(to) {

@@ -167,7 +167,10 @@ function podSpec(launch: Launch, settings: ScannerSettings, template: ScannerPod
 const present = (fields: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value && Object.keys(value).length > 0));
 
-/** Builds the suspended Job of a scan whose podTemplate is permitted. Kubernetes retries crashes and deleted pods up to the limit, evictions and lost nodes without one, and `EXIT_PERMANENT` never. */
+/**
+ * Builds the suspended Job of a scan whose podTemplate is permitted. Kubernetes retries crashes and deleted pods up to the limit,
+ * evictions and lost nodes without one, and `EXIT_PERMANENT` never.
+ */
 export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1Job> {
   const { scan, scanId, organisation, seconds } = launch;
   const podTemplate = mergePodTemplate(settings.pod, scan.spec.podTemplate);

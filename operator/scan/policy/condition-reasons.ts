@@ -259,7 +259,7 @@ export const crashed = (attempts: number, last: string): EndReason =>
 export const podsLost = (lost: number, last: string): EndReason =>
   failed(
     'PodsLost',
-    `The scanner's pods were deleted or lost ${lost === 1 ? 'once' : `${lost} times`} (last: ${last}). Ask the administrator of this installation.`,
+    `The scanner's pods were deleted or lost ${lost === 1 ? 'once' : `${lost} times`} (last: ${last}). Ask the administrator.`,
   );
 
 export const FAILED_WITHOUT_REASON = failed('GaveUp', 'The scanner failed without giving a reason; submit the scan again.');
