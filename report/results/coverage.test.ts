@@ -17,7 +17,12 @@ const untested = (url: string, reason: PageFailureReason): ReportPage => ({
 describe('page counts of a report', () => {
   it('count every failure as attempted, except addresses that robots.txt or the rules of the scan exclude, and duplicates', () => {
     const attempted = PAGE_FAILURES.filter((reason) => countPages([untested('https://x.example/', reason)]).failed === 1);
-    expect(PAGE_FAILURES.filter((reason) => !attempted.includes(reason))).to.deep.equal(['robots_disallowed', 'excluded', 'same_as']);
+    expect(PAGE_FAILURES.filter((reason) => !attempted.includes(reason))).to.deep.equal([
+      'robots_disallowed',
+      'document',
+      'excluded',
+      'same_as',
+    ]);
   });
 
   it('are incomplete in a partial report, which does not say that a known issue matched nothing', () => {

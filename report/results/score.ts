@@ -73,8 +73,8 @@ export function sumCounts(all: Iterable<Counts>): Counts {
 
 /**
  * Whether a page that was not tested was attempted: loaded, tried, or left over when the time ran out. A page that the site
- * asks crawlers not to visit, an excluded page and one that is the same as another are not attempted. Addresses beyond `maxPages`
- * are only counted, in `addresses_left`.
+ * asks crawlers not to visit, an excluded page, a file and one that is the same as another are not attempted. Addresses beyond
+ * `maxPages` are only counted, in `addresses_left`.
  */
 const ATTEMPTED: Readonly<Record<PageFailureReason, boolean>> = {
   navigation_failed: true,
@@ -89,7 +89,7 @@ const ATTEMPTED: Readonly<Record<PageFailureReason, boolean>> = {
   robots_disallowed: false,
   sign_in_page: true,
   bot_wall: true,
-  download: true,
+  document: false,
   test_failed: true,
   rate_limited: true,
   sign_in_lost: true,

@@ -136,7 +136,7 @@ export const PAGE_FAILURES = [
   'robots_disallowed',
   'sign_in_page',
   'bot_wall',
-  'download',
+  'document',
   'test_failed',
   'rate_limited',
   'sign_in_lost',
@@ -244,6 +244,8 @@ export const UntestedPage = Type.Object(
     same_as: Type.Optional(Type.String()),
     /** The first pages that link to it, in the scan's order, or the sitemap that lists it. Absent if neither does. */
     linked_from: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: LINKED_FROM_MAX })),
+    /** For `document`: the type that the site gave the file. Absent if it gave none, or the file was not requested. */
+    media_type: Type.Optional(Type.String()),
     message: Type.String(),
     duration_ms: Count,
   },

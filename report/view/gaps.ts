@@ -36,7 +36,7 @@ export function gapsLine(report: Report, { texts, count, format }: ReportWords):
   const { untested, frames, caveats, addressesLeft } = gapsOf(report);
   const { pages_tested: tested, pages_attempted: attempted } = report.score;
   const numbers: [number, Parameters<ReportWords['count']>[0]][] = [
-    [untested.length, texts.pagesUntested],
+    [untested.filter(({ reason }) => reason !== 'document').length, texts.pagesUntested],
     [frames.length, texts.framesUntested],
     [new Set(caveats.map(({ page }) => page)).size, texts.pagesWithCaveats],
     [addressesLeft, texts.addressesLeft],

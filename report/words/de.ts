@@ -115,7 +115,7 @@ export const report: Translated<'report', 'de'> = {
     robots_disallowed: 'Durch robots.txt ausgeschlossen',
     sign_in_page: 'Zeigt eine Anmeldeseite',
     bot_wall: 'Vom Bot-Schutz gesperrt',
-    download: 'Ist ein Download',
+    document: 'Ist eine Datei, keine Seite',
     test_failed: 'Der Test schlug fehl',
     rate_limited: 'Die Website begrenzt die Zahl der Anfragen',
     sign_in_lost: 'Die Anmeldung ging verloren',

@@ -118,7 +118,7 @@ export const report = {
     robots_disallowed: 'Disallowed by robots.txt',
     sign_in_page: 'Shows a sign-in page',
     bot_wall: 'Blocked by bot protection',
-    download: 'Is a download',
+    document: 'Is a file, not a page',
     test_failed: 'The test failed',
     rate_limited: 'The site limits the rate of requests',
     sign_in_lost: 'The sign-in was lost',

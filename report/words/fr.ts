@@ -122,7 +122,7 @@ export const report: Translated<'report', 'fr'> = {
     robots_disallowed: 'Interdite par robots.txt',
     sign_in_page: 'Affiche une page de connexion',
     bot_wall: 'Bloquée par une protection anti-robots',
-    download: 'Est un téléchargement',
+    document: 'Est un fichier, pas une page',
     test_failed: 'Le test a échoué',
     rate_limited: 'Le site limite le nombre de requêtes',
     sign_in_lost: 'La session a été perdue',

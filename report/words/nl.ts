@@ -114,7 +114,7 @@ export const report: Translated<'report', 'nl'> = {
     robots_disallowed: 'Niet toegestaan door robots.txt',
     sign_in_page: 'Toont een inlogpagina',
     bot_wall: 'Geblokkeerd door botbescherming',
-    download: 'Is een download',
+    document: 'Is een bestand, geen pagina',
     test_failed: 'De test mislukte',
     rate_limited: 'De site beperkt het aantal verzoeken',
     sign_in_lost: 'De aanmelding ging verloren',

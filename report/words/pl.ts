@@ -124,7 +124,7 @@ export const report: Translated<'report', 'pl'> = {
     robots_disallowed: 'Zabroniona przez robots.txt',
     sign_in_page: 'Pokazuje stronę logowania',
     bot_wall: 'Zablokowana ochroną przed botami',
-    download: 'Jest plikiem do pobrania',
+    document: 'Jest plikiem, a nie stroną',
     test_failed: 'Test się nie powiódł',
     rate_limited: 'Witryna ogranicza liczbę żądań',
     sign_in_lost: 'Sesja logowania została utracona',

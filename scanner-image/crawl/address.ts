@@ -19,9 +19,6 @@ const NOT_A_PAGE =
   /\.(?:pdf|zip|gz|tgz|bz2|xz|7z|rar|exe|msi|dmg|pkg|deb|rpm|apk|iso|jar|docx?|xlsx?|pptx?|odt|ods|odp|rtf|epub|csv|ics|vcf|png|jpe?g|gif|webp|avif|svg|ico|bmp|tiff?|mp3|m4a|ogg|oga|wav|flac|mp4|m4v|webm|ogv|mov|avi|mkv|woff2?|ttf|otf|eot|css|mjs|min\.js|map|rss|atom|wasm)$/i;
 /** Wikis describe a file on a page such as `/wiki/File:Plan.png`. */
 const PAGE_ABOUT_FILE = /(?:^|\/)[^/:]+:[^/]+$/;
-/** File extensions that pages have too, such as `/wiki/Node.js` and `README.md`. The content type decides. */
-const PERHAPS_A_FILE = /\.(?:js|json|xml|txt|md)$/i;
-
 /** A fragment that is not a hash route (`#/…`, `#!…`) names a place on the page. `#!` alone is a link without a target. */
 const ANCHOR = /#(?![/!]).*$|#!?$/s;
 /** The route of the start page of an application. */
@@ -125,11 +122,6 @@ const leadsTo = (url: URL, site: URL): boolean => (url.protocol === 'http:' || u
 
 function isFile(path: string): boolean {
   return NOT_A_PAGE.test(path) && !PAGE_ABOUT_FILE.test(path);
-}
-
-/** Whether the path ends like a file that is not a page, so that an answer which is not HTML is no fault of the site. */
-export function looksLikeFile(url: URL): boolean {
-  return PERHAPS_A_FILE.test(url.pathname);
 }
 
 /** A path deeper than this is not one that an author made. */

@@ -5,7 +5,7 @@ import { positionsOf } from '../../report/results/rule-outcomes.ts';
 import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/schema/page.ts';
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
 import type { PageFacts, Visit } from '../page/visit/visit.ts';
-import { isTooLong, looksLikeFile, type PageAddress, pageKey, pageOf, repeatsItself } from './address.ts';
+import { isTooLong, type PageAddress, pageKey, pageOf, repeatsItself } from './address.ts';
 import { arrivalOf, createExclusions, createReferrers, listRedirectTargets, type Exclusions, type Referrers } from './listing.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
@@ -95,9 +95,7 @@ export function createCrawledPages(frontier: Frontier, site: Pick<Site, 'start' 
       if (frontier.covered(candidate.key) || frontier.spent()) return { outcome: 'skipped', page: null };
       if (visit.loaded) return takeLoaded(candidate, visit);
       const page = untestedPage(candidate.url.href, visit, visit);
-      // What a link to a file leads to is not a page that the scan failed to test.
-      const isFile = (visit.reason === 'not_html' || visit.reason === 'download') && looksLikeFile(candidate.url) && candidate.depth > 0;
-      if (isFile) return { outcome: 'left_out', page: { ...page, reason: 'excluded' } };
+      if (visit.reason === 'document') return { outcome: 'document', page };
       return { outcome: isAttempted(visit.reason) ? 'failed' : 'disallowed', page };
     },
     takeSitemaps({ pages, left, beyond }: SitemapPages): void {

@@ -20,28 +20,39 @@ export interface Candidate {
  * - `failed`: it is listed as untested
  * - `disallowed`: it is listed too, and does not count as attempted
  * - `left_out`: it was a duplicate or is not part of the scan
+ * - `document`: it is a file
  * - `passed_through`: it only provided links
  * - `skipped`: a single worker would not have started it
  */
-export type Outcome = 'tested' | 'failed' | 'disallowed' | 'left_out' | 'passed_through' | 'skipped';
+export type Outcome = 'tested' | 'failed' | 'disallowed' | 'left_out' | 'document' | 'passed_through' | 'skipped';
 
 /**
  * Takes pages breadth first and from the templates of the site in turn (queue.ts). A page starts only while fewer than
  * `maxPages` are tested or in progress, so that the pages of a scan are always a prefix of that order.
  * @param options.maxFailed after this many failed or disallowed pages no more pages start, so that a site of dead links ends
- * @param options.maxLeftOut the same for pages that are left out
+ * @param options.maxLeftOut the same for pages that are left out, and for files
  */
 export function createFrontier(options: { maxPages: number; maxFailed: number; maxLeftOut: number }) {
   const { maxPages, maxFailed, maxLeftOut } = options;
-  const queue = createQueue(maxPages + maxFailed + maxLeftOut);
+  const queue = createQueue(maxPages + maxFailed + 2 * maxLeftOut);
   /** The positions of the candidates, by their `index`. */
   const positions: number[] = [];
   let settled = 0;
-  const outcomes: Record<Outcome, number> = { tested: 0, failed: 0, disallowed: 0, left_out: 0, passed_through: 0, skipped: 0 };
+  const outcomes: Record<Outcome, number> = {
+    tested: 0,
+    failed: 0,
+    disallowed: 0,
+    left_out: 0,
+    document: 0,
+    passed_through: 0,
+    skipped: 0,
+  };
 
   const inProgress = (): number => positions.length - settled;
   const spent = (): boolean =>
-    outcomes.tested >= maxPages || outcomes.failed + outcomes.disallowed >= maxFailed || outcomes.left_out >= maxLeftOut;
+    outcomes.tested >= maxPages ||
+    outcomes.failed + outcomes.disallowed >= maxFailed ||
+    Math.max(outcomes.left_out, outcomes.document) >= maxLeftOut;
   /** The position of the page that is processed next, or was processed last. */
   const current = (): number => positions[Math.min(settled, positions.length - 1)] ?? -1;
   /** The position up to which all pages are processed. */

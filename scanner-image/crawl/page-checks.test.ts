@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { botProtection, isHtml, failureOfStatus, checkHeaders, retryAfterMs } from './page-checks.ts';
+import { botProtection, fileAnswer, isHtml, failureOfStatus, checkHeaders, retryAfterMs } from './page-checks.ts';
 
 const head = (status: number, headers: Record<string, string> = {}) => ({ url: 'https://example.org/', status, headers });
 
@@ -11,6 +11,8 @@ describe('page checks', () => {
     ['text/plain', false],
     ['text/htmlx', false],
     ['application/json', false],
+    ['text/html, text/html; charset=utf-8', true],
+    ['text/html, application/json', true],
   ];
   for (const [type, html] of types) it(`treat ${type} as ${html ? 'a' : 'no'} web page`, () => expect(isHtml(type)).to.equal(html));
 
@@ -19,14 +21,29 @@ describe('page checks', () => {
     expect(checkHeaders(head(200))).to.equal(null);
     expect(checkHeaders(head(204))?.reason).to.equal('not_html');
     expect(checkHeaders(head(200, { 'content-type': 'application/pdf' }))).to.deep.equal({
-      reason: 'not_html',
+      reason: 'document',
       message: 'The URL returns application/pdf, not a web page.',
+      mediaType: 'application/pdf',
     });
-    expect(checkHeaders(head(200, { 'content-type': 'text/html', 'content-disposition': 'Attachment; filename=a' }))?.reason).to.equal(
-      'download',
-    );
+    expect(checkHeaders(head(200, { 'content-type': 'text/html', 'content-disposition': 'Attachment; filename=a' }))).to.include({
+      reason: 'document',
+      mediaType: 'text/html',
+      saved: true,
+    });
     expect(checkHeaders(head(200, { 'content-type': 'text/html', 'content-disposition': 'inline' }))).to.equal(null);
   });
+
+  for (const [type, saved] of Object.entries({
+    'application/zip': true,
+    'application/octet-stream': true,
+    'text/csv': true,
+    'text/calendar': true,
+    'text/plain': undefined,
+    'application/pdf': undefined,
+    'application/rss+xml': undefined,
+    'image/png': undefined,
+  }))
+    it(`know that browsers ${saved ? 'save' : 'display'} ${type}`, () => expect(fileAnswer(type).saved).to.equal(saved));
 
   it('explain an error status', () => {
     expect(failureOfStatus(head(404), '').message).to.equal('The server responded with status 404: the page does not exist.');

@@ -4,12 +4,16 @@ import type { PageFailureReason, UntestedPage } from '../../report/schema/page.t
 export interface WrongPage {
   reason: PageFailureReason;
   message: string;
+  /** The type of a file, if the site names one. */
+  mediaType?: string;
+  /** A file that browsers save. They keep displaying the page that leads to it. */
+  saved?: true;
 }
 
 /** A page as the report lists it. @param visit absent if it was not visited */
 export const untestedPage = (
   url: string,
-  { reason, message }: WrongPage,
+  { reason, message, mediaType }: WrongPage,
   visit: { finalUrl: string | null; status: number | null; durationMs: number } = { finalUrl: null, status: null, durationMs: 0 },
 ): UntestedPage => ({
   url,
@@ -17,6 +21,7 @@ export const untestedPage = (
   http_status: visit.status,
   tested: false,
   reason,
+  ...(mediaType !== undefined && { media_type: mediaType }),
   message,
   duration_ms: visit.durationMs,
 });
@@ -82,8 +87,24 @@ export function retryAfterMs(value: string | undefined, now: Date): number | nul
   return Number.isNaN(date) ? null : Math.max(0, date - now.getTime());
 }
 
+/** The types of a header, without parameters. Proxies may add one, and the browser uses the last. It ignores what is no type. */
+const typesOf = (contentType: string): string[] =>
+  contentType.split(',').flatMap((type) => /^\s*(?!\*)([^\s;/]+\/[^\s;]+)/.exec(type)?.[1]?.toLowerCase() ?? []);
+
+/** Whether a browser may display a response with this type as a page. The type of the displayed document says whether it does. */
 export function isHtml(contentType: string): boolean {
-  return /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i.test(contentType);
+  return typesOf(contentType).some((type) => type === 'text/html' || type === 'application/xhtml+xml');
+}
+
+/** What browsers display instead of a page: text, data and media. Everything else they save, and so they do some kinds of text. */
+const DISPLAYED = /^(?:text\/|(?:image|audio|video)\/|application\/(?:pdf|javascript|ecmascript|xml|json)$|.*\+(?:xml|json)$)/;
+const SAVED_TEXT = /^text\/(?:x-)?(?:v?calendar|vcard|vcf|directory|ldif|qif|csv|rtf|comma-separated-values|tab-separated-values|tsv|ofx)$/;
+
+/** An address that the site answers with a file. @param type null if the browser found out by the content */
+export function fileAnswer(type: string | null): WrongPage {
+  if (type === null) return { reason: 'document', message: 'The URL is a download, not a web page.' };
+  const saved = !DISPLAYED.test(type) || SAVED_TEXT.test(type);
+  return { reason: 'document', message: `The URL returns ${type}, not a web page.`, mediaType: type, ...(saved && { saved }) };
 }
 
 /** @param error the browser's message about a document in XML that is not well formed */
@@ -97,14 +118,12 @@ export const EMPTY_DOCUMENT = /^<html><head><\/head><body><\/body><\/html>$/;
 export function checkHeaders({ status, headers }: Answer): WrongPage | null {
   if (status === 204 || status === 205)
     return { reason: 'not_html', message: `The server responded with status ${status}, which has no content.` };
-  const disposition = headers['content-disposition'];
-  if (disposition !== undefined && /^\s*attachment/i.test(disposition))
-    return { reason: 'download', message: 'The URL is a download, not a web page.' };
-  const type = headers['content-type'];
+  const type = headers['content-type'] ?? '';
+  const last = typesOf(type).at(-1) ?? null;
+  if (/^\s*attachment/i.test(headers['content-disposition'] ?? ''))
+    return { ...fileAnswer(null), ...(last !== null && { mediaType: last }), saved: true };
   // Without a content type the browser guesses one. The visit checks it after the document has loaded.
-  if (type !== undefined && type.trim() !== '' && !isHtml(type))
-    return { reason: 'not_html', message: `The URL returns ${type.split(';')[0]?.trim() ?? type}, not a web page.` };
-  return null;
+  return last === null || isHtml(type) ? null : fileAnswer(last);
 }
 
 const MEANING: Readonly<Record<number, string>> = {

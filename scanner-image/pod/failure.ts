@@ -24,7 +24,7 @@ export function firstPageFailure(url: URL, visit: FailedVisit, signedIn: boolean
     case 'refused':
       return failed('target_refused');
     case 'not_html':
-    case 'download':
+    case 'document':
       return failed('target_not_html', ' Submit the URL of a web page.');
     case 'sign_in_page':
       return signedIn ? failed('sign_in_failed', ' The site did not accept the sign-in.') : failed('no_page_tested');

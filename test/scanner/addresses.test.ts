@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { countPages } from '../../report/results/score.ts';
 import { nightly } from '../support/nightly.ts';
-import { file, found, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
+import { FAULT, file, found, html, openSite, paths, redirect, scan, script, testedOf, untested, type Route, type Site } from './site.ts';
 
 const LINKS = nightly(2000, 10_000);
 const anchors = (...to: string[]): string => to.map((href) => `<p><a href="${href}">to ${href}</a></p>`).join('');
@@ -33,20 +33,51 @@ describe('addresses of a scan', () => {
     });
   });
 
-  it('list a file that is no page as excluded, and do not count it as attempted', async () => {
+  it('list what the site answers with a file, with its type and the pages that link it, and do not count it as attempted', async () => {
     await open({
-      '/': html(anchors('/README.md', '/feed.xml')),
+      '/': html(anchors('/README.md', '/feed', '/get?id=1', '/html')),
       '/README.md': file('text/markdown', '# Text'),
-      '/feed.xml': file('text/xml', '<a/>'),
+      '/feed': file('application/rss+xml; charset=utf-8', '<rss/>'),
+      '/get': file('application/octet-stream', 'x', { 'content-disposition': 'attachment' }),
+      '/html': file('text/html', html('x'), { 'content-disposition': 'attachment; filename=a.html' }),
     });
     const { pages } = await scan(`${site.origin}/`);
-    expect(untested(pages, '/README.md')).to.include({
-      reason: 'excluded',
-      http_status: 200,
-      message: 'The URL returns text/markdown, not a web page.',
-    });
-    expect(untested(pages, '/feed.xml').reason).to.equal('excluded');
+    const listed = pages.flatMap((page) => (page.tested ? [] : [page]));
+    for (const page of listed) expect(page).to.deep.include({ reason: 'document', linked_from: [`${site.origin}/`] });
+    expect(listed.map((page) => [page.url.replace(site.origin, ''), page.media_type])).to.have.deep.members([
+      ['/README.md', 'text/markdown'],
+      ['/feed', 'application/rss+xml'],
+      ['/get?id=1', 'application/octet-stream'],
+      ['/html', 'text/html'],
+    ]);
     expect(countPages(pages)).to.deep.equal({ scanned: 1, failed: 0, total: 1 });
+  });
+
+  it('do not use up the pages of a scan if they are files', async () => {
+    const files = Array.from({ length: 30 }, (_, at) => `/get/${at}`);
+    await open({
+      '/': html(anchors(...files, '/get/page')),
+      ...Object.fromEntries(files.map((path) => [path, file('application/zip', 'PK')])),
+      '/get/page': html('A page among files'),
+    });
+    const { pages } = await scan(`${site.origin}/`, { maxPages: 2 });
+    expect(testedOf(pages)).to.have.length(2);
+  });
+
+  it('are tested as they are displayed when they start the download of a file that browsers save, named or not', async () => {
+    const thanks = (path: string): string => html(`Thanks${FAULT}${script(`setTimeout(() => { location = '${path}' }, 300)`)}`);
+    const binary = Buffer.from([0x50, 0x4b, 3, 4, 0, 0, 0, 0, 1, 2, 0xff, 0xfe]);
+    await open({
+      '/': html(anchors('/zip', '/csv', '/untyped', '/json')),
+      ...Object.fromEntries(['zip', 'csv', 'untyped', 'json'].map((kind) => [`/${kind}`, thanks(`/_${kind}`)])),
+      '/_zip': file('application/zip', binary),
+      '/_csv': file('text/csv', 'a,b'),
+      '/_untyped': (_request, response) => response.end(binary),
+      '/_json': file('application/json', '{}'),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    const outcomes = pages.map((page) => `${new URL(page.url).pathname} ${page.tested ? found(page).join() : page.reason}`);
+    expect(outcomes).to.deep.equal(['/ ', '/zip image-alt #fault', '/csv image-alt #fault', '/untyped image-alt #fault', '/json document']);
   });
 
   describe('that name a canonical address', () => {

@@ -154,7 +154,7 @@ describe('network faults', () => {
       ['/text', 'text/plain'],
       ['/feed', 'application/rss+xml'],
     ] as const)
-      expect(untested(pages, path)).to.include({ reason: 'not_html', message: `The URL returns ${type}, not a web page.` });
+      expect(untested(pages, path)).to.include({ reason: 'document', message: `The URL returns ${type}, not a web page.` });
     expect(found(pages.find(({ url }) => url.endsWith('/no-type')))).to.deep.equal(['image-alt #fault']);
   });
 

@@ -291,6 +291,7 @@ function failedVisit({ frame, traffic }: OpenTab, clock: VisitClock, wrong: Wron
     loaded: false,
     reason: wrong.reason,
     message: wrong.message,
+    ...(wrong.mediaType !== undefined && { mediaType: wrong.mediaType }),
     finalUrl: traffic.answer()?.url ?? null,
     status: traffic.answer()?.status || null,
     retryAfterMs: null,

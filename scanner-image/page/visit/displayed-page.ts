@@ -4,6 +4,7 @@ import {
   botProtection,
   botProtectionMessage,
   EMPTY_DOCUMENT,
+  fileAnswer,
   isHtml,
   isSignInPage,
   isSignInRedirect,
@@ -28,9 +29,11 @@ interface Displayed {
 /** Checks the facts of the displayed document. Returns null if it is the requested page. */
 export function checkDisplayed({ frame, traffic, faults }: Displayed, request: VisitRequest, facts: PageFacts): WrongPage | null {
   const url = new URL(frame.shown.url);
-  if (!isHtml(facts.contentType)) return { reason: 'not_html', message: `The URL returns ${facts.contentType}, not a web page.` };
+  const isGuess = traffic.answer()?.headers['content-type'] === undefined;
+  if (isGuess && !facts.visible.rendered && facts.contentType === 'text/plain') return EMPTY;
+  if (!isHtml(facts.contentType)) return fileAnswer(facts.contentType);
   if (facts.parserError !== null) return { reason: 'test_failed', message: notWellFormed(facts.parserError) };
-  if (EMPTY_DOCUMENT.test(facts.markup)) return { reason: 'not_html', message: 'The server sent an empty document.' };
+  if (EMPTY_DOCUMENT.test(facts.markup)) return EMPTY;
   const product = botProtection(traffic.answer()?.headers ?? {}, facts.markup);
   if (product !== null) return { reason: 'bot_wall', message: botProtectionMessage(product) };
   if (isSignInPage(request.url, { url, form: facts.signInForm, signedIn: request.session !== undefined }))
@@ -43,6 +46,8 @@ export function checkDisplayed({ frame, traffic, faults }: Displayed, request: V
   if (refused !== null || facts.visible.rendered || !request.test || request.mayBeEmpty === true) return refused;
   return { reason: 'not_rendered', message: notRendered(firstFault(faults.read(url, facts))) };
 }
+
+const EMPTY: WrongPage = { reason: 'not_html', message: 'The server sent an empty document.' };
 
 const notRendered = (fault: string): string =>
   ['The page shows no visible text, control or picture.', fault, 'Open it in a browser, and check its scripts and what they request.']

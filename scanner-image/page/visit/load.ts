@@ -7,6 +7,7 @@ import { networkFailureMessage } from '../../egress/egress-failures.ts';
 import { clearState, restoreState } from '../session/session-state.ts';
 import type { PageCaveat } from '../../../report/schema/page.ts';
 import { addressesOf } from '../../crawl/wait-history.ts';
+import { fileAnswer } from '../../crawl/page-checks.ts';
 import { pageFailureOf } from './navigation.ts';
 import type { PageFaults } from './page-faults.ts';
 import { type Arrival, type ArrivalDeps, isOver, REQUEST_MS, settle, type Waits } from './settling.ts';
@@ -65,7 +66,7 @@ async function load(
   const before = frame.shown.documents;
   const failed = await frame.whileAlive(goTo(target.page, request.url.href), clock.left(), 'navigating');
   if (traffic.stopped() !== null) return;
-  if (failed === DOWNLOAD) throw new VisitEnded('download', 'The URL is a download, not a web page.');
+  if (failed === DOWNLOAD) throw new VisitEnded('document', fileAnswer(null).message);
   const isShown = (): boolean => frame.lost() !== null || frame.shown.documents > before;
   // The event for the new document arrives in another session.
   if (failed === null) return void (await changes.waitFor(isShown, clock.left()));

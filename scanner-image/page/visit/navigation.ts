@@ -73,6 +73,8 @@ interface VisitState {
   mayGoTo: (url: URL) => WrongPage | null;
   stopped: Stopped | null;
   answer: Answer | null;
+  /** That of the document which is displayed until another one replaces it. */
+  displayed: Answer | null;
   /** The request of the displayed document, and the bytes of it that have arrived. */
   document: { networkId: string | undefined; bytes: number };
   wanted: string | null;
@@ -87,6 +89,7 @@ const newVisit = (mayGoTo: VisitState['mayGoTo']): VisitState => ({
   mayGoTo,
   stopped: null,
   answer: null,
+  displayed: null,
   document: { networkId: undefined, bytes: 0 },
   wanted: null,
 });
@@ -119,6 +122,7 @@ export function createNavigation(deps: NavigationDeps): NavigationControl {
     onShown() {
       state.leaving = state.announced = false;
       state.shown = true;
+      state.displayed = state.answer;
     },
     onRequest(event) {
       state.announced = false;
@@ -132,7 +136,6 @@ export function createNavigation(deps: NavigationDeps): NavigationControl {
       continueRequest(cdp, event, addHeaders);
     },
     async onAnswer(event) {
-      const previous = state.answer;
       const answer = answerOf(event);
       state.answer = answer;
       if (state.held) return abortRequest(cdp, event);
@@ -155,13 +158,18 @@ export function createNavigation(deps: NavigationDeps): NavigationControl {
         return continueRequest(cdp, event);
       }
       // The response is not a page. A displayed document stays.
-      if (!state.shown || (wrong.reason !== 'download' && status !== 204 && status !== 205)) return stop(event, wrong, status);
-      state.leaving = false;
-      state.answer = previous;
-      state.kept = true;
+      if (!state.shown || (wrong.saved !== true && status !== 204 && status !== 205)) return stop(event, wrong, status);
+      keep(state);
       abortRequest(cdp, event);
     },
   };
+}
+
+/** The displayed document stays, although it asked for another one. */
+function keep(state: VisitState): void {
+  state.leaving = false;
+  state.answer = state.displayed;
+  state.kept = true;
 }
 
 /**
@@ -183,6 +191,11 @@ function watchDocument({ cdp, egressFailureOf, changed }: NavigationDeps, state:
     ignoreClosedTab(cdp.send('Page.stopLoading'));
   });
   cdp.on('Network.loadingFailed', ({ requestId, errorText, canceled }) => {
+    // The browser saves a file that it knows by its content.
+    if (canceled === true && isDocument(requestId) && state.shown && state.leaving) {
+      keep(state);
+      changed();
+    }
     // A page may stop its own loading. Redirects and our own stops are reported as canceled too.
     if (canceled === true || !isDocument(requestId)) return;
     const url = URL.parse(state.answer?.url ?? '');

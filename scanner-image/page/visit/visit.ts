@@ -89,6 +89,8 @@ export type Visit = (
       loaded: false;
       reason: PageFailureReason;
       message: string;
+      /** The type of a file, if the site names one. */
+      mediaType?: string;
       finalUrl: string | null;
       status: number | null;
       retryAfterMs: number | null;
