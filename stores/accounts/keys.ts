@@ -1,7 +1,7 @@
 /** API keys. The secret is returned only when a key is issued; the store keeps its SHA-256. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Collection, Db, Filter } from 'mongodb';
-import { KEY_SCOPES, type KeyCreator, type KeyScope } from '../../core/accounts.ts';
+import type { Collection, Db, Document, Filter } from 'mongodb';
+import { KEY_SCOPES, type KeyCreator, type KeyScope, permissionsOf, type Role, ROLES } from '../../core/accounts.ts';
 import { ANONYMOUS, type Organisation } from '../../core/organisation.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { hashOf, isWellFormed, makeKey } from './key-format.ts';
@@ -9,13 +9,14 @@ import { insertNew } from '../mongo-retry.ts';
 import { chooseSlot, LIVE_KEYS_MAX, type SlotHolder } from './key-slots.ts';
 import { createAuditLog } from './audit.ts';
 import { createKeyUses } from './key-uses.ts';
+import { type MembershipDocument, MEMBERSHIPS, roleIn } from './memberships.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
 
 export interface ApiKey {
   id: string;
   organisation: string;
   name: string;
-  /** What requests with the key may do. */
+  /** What requests with the key may do: never more than the present or last role of its root creator permits. */
   scopes: readonly KeyScope[];
   /** A test key (`KeyActor`). */
   test: boolean;
@@ -76,9 +77,16 @@ export interface KeyHolder {
   organisation: Organisation;
 }
 
-/** `slot` is absent in a revoked key, and in an expired one that had to give it up. `test` is absent in other keys. */
+/**
+ * `slot` is absent in a revoked key, and in an expired one that had to give it up. `test` is absent in other keys. `scopes` are those that
+ * it was issued with.
+ */
 type KeyDocument = Omit<ApiKey, 'id' | 'test' | 'revokedBy'> & {
   _id: string;
+  /** The last role of a root creator who is no member any more. */
+  cap?: Role;
+  /** The role of the root creator, else `cap`. Absent: the key has no cap, such as one of `curbcut-admin`. Only in results of `withRole`. */
+  role?: Role;
   hash: string;
   test?: true;
   revokedBy?: string;
@@ -86,8 +94,10 @@ type KeyDocument = Omit<ApiKey, 'id' | 'test' | 'revokedBy'> & {
 };
 type HeldKeyDocument = KeyDocument & { holders: OrganisationDocument[] };
 
-function toKey({ _id: id, hash: _h, slot: _s, ...rest }: KeyDocument): ApiKey {
-  return { ...rest, id, test: rest.test ?? false, revokedBy: rest.revokedBy ?? null };
+function toKey({ _id: id, hash: _h, slot: _s, cap: _c, role, ...rest }: KeyDocument): ApiKey {
+  const permitted: readonly string[] | null = role === undefined ? null : permissionsOf(role);
+  const scopes = rest.scopes.filter((scope) => permitted === null || permitted.includes(scope));
+  return { ...rest, id, scopes, test: rest.test ?? false, revokedBy: rest.revokedBy ?? null };
 }
 
 /** API keys in MongoDB. Nothing is cached, so every replica rejects a revoked key immediately. */
@@ -127,6 +137,17 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
       );
       revoked.push(...found.map((key) => ({ ...key, ...update.$set, revokedBy: by ?? null })));
     }
+  }
+
+  /** Converts keys of one organisation, as `WITH_ROLE` does. */
+  async function withRoles(documents: readonly KeyDocument[]): Promise<ApiKey[]> {
+    const [first] = documents;
+    if (first === undefined) return [];
+    const members = await db.collection<MembershipDocument>(MEMBERSHIPS).findOne({ _id: first.organisation });
+    return documents.map((document) => {
+      const role = roleIn(members, document.rootCreator) ?? document.cap;
+      return toKey({ ...document, ...(role !== undefined && { role }) });
+    });
   }
 
   return {
@@ -173,8 +194,7 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
 
     /** Returns a key of an organisation; null if it has no key of this ID. */
     async find(organisation: string, id: string): Promise<ApiKey | null> {
-      const document = await keys.findOne({ _id: id, organisation });
-      return document && toKey(document);
+      return (await withRoles(await keys.find({ _id: id, organisation }).toArray()))[0] ?? null;
     },
 
     /** Returns the names of keys of an organisation, also of revoked ones, by ID. */
@@ -193,7 +213,7 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
           after ? { $or: [{ createdAt: { $lt: after.at } }, { createdAt: after.at, _id: { $lt: after.id } }] } : {},
         ],
       };
-      return (await keys.find(filter).sort({ createdAt: -1, _id: -1 }).limit(limit).toArray()).map(toKey);
+      return withRoles(await keys.find(filter).sort({ createdAt: -1, _id: -1 }).limit(limit).toArray());
     },
 
     /** Revokes a key. @param by who revokes it, as the audit log names actors @returns null if the organisation has no such live key */
@@ -213,6 +233,20 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
 }
 export type Keys = ReturnType<typeof createKeys>;
 
+/** The stages that add `role` to keys, so that a demotion takes effect with the next request, in the command that finds them. */
+const WITH_ROLE: Document[] = [
+  { $lookup: { from: MEMBERSHIPS, localField: 'organisation', foreignField: '_id', as: 'members' } },
+  {
+    $set: {
+      role: ROLES.reduceRight<unknown>((other, role) => {
+        const emails = { $reduce: { input: `$members.${role}`, initialValue: [], in: { $concatArrays: ['$$value', '$$this'] } } };
+        return { $cond: [{ $in: ['$rootCreator', emails] }, role, other] };
+      }, '$cap'),
+    },
+  },
+  { $unset: 'members' },
+];
+
 /** Returns the live keys that match a filter, each with its organisation, in one command. */
 async function findHolders(
   keys: Collection<KeyDocument>,
@@ -221,6 +255,7 @@ async function findHolders(
 ): Promise<(KeyHolder & { hash: string })[]> {
   const found = keys.aggregate<HeldKeyDocument>([
     { $match: { ...filter, revokedAt: null } },
+    ...WITH_ROLE,
     // The organisation alone knows its plan and whether it is blocked; a copy in the key could be outdated.
     { $lookup: { from: 'organisations', localField: 'organisation', foreignField: '_id', as: 'holders' } },
   ]);

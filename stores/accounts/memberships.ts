@@ -81,8 +81,13 @@ export function createMemberships(db: Db) {
       return matchedCount === 1 ? { ok: true } : refusal(organisation, email);
     },
 
-    /** @param lastOwner whether the last owner may be removed too */
+    /**
+     * Keys of the member, and of those keys, keep the rights of the role. It is recorded in them first, so that they never have more.
+     * @param lastOwner whether the last owner may be removed too
+     */
     async remove(organisation: string, email: string, { lastOwner }: { lastOwner: boolean }): Promise<MembershipChange> {
+      const cap = roleIn(await memberships.findOne({ _id: organisation }), email);
+      if (cap !== null) await db.collection('keys').updateMany({ organisation, rootCreator: email, revokedAt: null }, { $set: { cap } });
       const guards = lastOwner ? [anyRole(email)] : [anyRole(email), replaceable(email)];
       const { matchedCount } = await memberships.updateOne({ _id: organisation, $and: guards }, { $pull: without(email, ROLES) });
       return matchedCount === 1 ? { ok: true } : refusal(organisation, email);

@@ -1,8 +1,9 @@
 /** Who created API keys, and the end of the keys of a person. */
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { keyCreator, type KeyCreator } from '../../core/accounts.ts';
+import { KEY_SCOPES, keyCreator, type KeyCreator, permissionsOf } from '../../core/accounts.ts';
 import { createKeys, type ApiKey } from '../../stores/accounts/keys.ts';
+import { createMemberships } from '../../stores/accounts/memberships.ts';
 import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { useDatabase } from './database.ts';
@@ -30,6 +31,32 @@ describe('creators of API keys', () => {
     expect((await keys().find(organisation, key.id))?.createdBy).to.equal('ann@example.com');
     expect(await keys().find(organisation, child.key.id)).to.deep.include({ createdBy: `key:${key.id}`, rootCreator: 'ann@example.com' });
     expect((await keys().recognise(child.secret))?.key.rootCreator).to.equal('ann@example.com');
+  });
+
+  it('bound what keys may do by the role of the person, and by the last one after the person has left', async () => {
+    const memberships = createMemberships(database.db);
+    await memberships.add(organisation, 'ann@example.com', 'owner');
+    await memberships.add(organisation, 'ben@example.com', 'owner');
+    const own = await issueKey(keys(), organisation, { creator: ANN });
+    const child = await issueKey(keys(), organisation, { creator: by(own.key), scopes: ['scans:write', 'scans:read'] });
+    const admins = await issueKey(keys(), organisation);
+    const scopes = async () => {
+      const used = await Promise.all([own, child, admins].map(async ({ secret }) => (await keys().recognise(secret))!.key.scopes.length));
+      const all = await keys().list(organisation, { limit: 10 });
+      expect(
+        [own, child, admins].map(({ key }) => all.find(({ id }) => id === key.id)!.scopes.length),
+        'listed',
+      ).to.deep.equal(used);
+      return used;
+    };
+    const all = KEY_SCOPES.length;
+    expect(await scopes()).to.deep.equal([all, 2, all]);
+    await memberships.change(organisation, 'ann@example.com', 'viewer');
+    expect(await scopes(), 'a demotion').to.deep.equal([2, 1, all]);
+    await memberships.remove(organisation, 'ann@example.com', { lastOwner: false });
+    expect(await scopes(), 'a removal').to.deep.equal([2, 1, all]);
+    await memberships.add(organisation, 'ann@example.com', 'member');
+    expect(await scopes(), 'a return').to.deep.equal([permissionsOf('member').length, 2, all]);
   });
 
   it('find the live keys of a person, with those that these keys created, in one organisation', async () => {

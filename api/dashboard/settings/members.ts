@@ -41,7 +41,7 @@ const CONFIG = { permission: 'members:write' } as const;
 
 /** What was done, by the value of `done` in the address. */
 const DONE: Readonly<Record<string, string>> = {
-  role: 'The role is changed.',
+  role: 'The role is changed. API keys that the person created can do no more than the new role.',
   invited: `The service sends the invitation by mail. Its link works once, and expires after ${INVITATION_HOURS} hours. If it does not arrive, invite the address again.`,
   removed: 'The member is removed and signed out. What the member invited is canceled.',
   keys: 'The keys are revoked.',
