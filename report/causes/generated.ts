@@ -4,7 +4,7 @@
  */
 
 /** Replaces a generated part. */
-export const GENERATED = '*';
+const GENERATED = '*';
 
 /** Camel case of words: `navBar`, `GitHub`, `goToTop`, also with an acronym: `QRCode`, `baseURL`. */
 const CAMEL_CASE = /^(?:[a-z]{2,}|[a-z](?=[A-Z][a-z]{2})|[A-Z]{2,5}(?=[A-Za-z]))?[a-z]*(?:[A-Z][a-z]+)*(?:[A-Z]{2,5})?$/;
@@ -42,6 +42,9 @@ export const isGenerated = (name: string): boolean => steadyName(name) !== name;
 const STATE_CLASS =
   /^(opened|closed|visited|hover|focus(-visible)?|first|last|odd|even|(is|has|js|ng)-.*|(.*--)?(active|current|selected|open))$/;
 
+/** The longest name in which tools are recognised, in characters. A hostile page may have longer ones, which would take long. */
+const CLASS_MAX = 120;
+
 /** What tools write into classes, whatever its characters are. The part before it is the developer's. */
 const CLASS_PATTERNS: readonly [RegExp, string][] = [
   // emotion and what is built on it, styled-jsx, Svelte, Astro, goober; a label may follow.
@@ -52,11 +55,11 @@ const CLASS_PATTERNS: readonly [RegExp, string][] = [
   [/(^|-)sc-[A-Za-z\d]{4,8}(?:-\d+)?$/, '$1sc-*'],
   // CSS modules: of Vite, of css-loader, of Turbopack and Parcel, and a digest alone.
   [/^_(.+)_[a-z\d]{1,5}_\d+$/, '_$1_*'],
-  [/^([A-Za-z][\w-]*_[\w-]+)__(?:(?=[a-z]*[A-Z\d_+-])[\w+-]{5}|(?=\w*\d)\w{6,8})$/, '$1__*'],
-  [/--(?=[\w+-]*(?:_|[A-Z][\w+-]*[A-Z]|\d[\w+-]*[A-Za-z]))[\w+-]{5,8}$/, '--*'],
+  [/^([A-Za-z][\w-]*_[\w-]+)__(?=[\w+-]{5,8}$)(?:[a-z]{0,4}[A-Z\d_+-][\w+-]{0,4}|\w*\d\w*)$/, '$1__*'],
+  [/--(?=[\w+-]{5,8}$)(?=.*(?:_|[A-Z].*[A-Z]|\d.*[A-Za-z])).*$/, '--*'],
   [/(module__)[\w-]{5,8}(?=__)/, '$1*'],
   [/^(?=.[a-z\d]*[A-Z])(?=[A-Z\d]*[a-z])[A-Za-z\d]{6}_(?=[A-Za-z])/, '*_'],
-  [/^_?(?=.*\d.*[A-Za-z].*\d)(?=.*[a-z])(?=(?:.*[A-Z]){3})(?!.*(?:[a-z]{5}|__))[\w-]{18,24}$/, GENERATED],
+  [/^(?=_?[\w-]{18,24}$)(?=.*\d.*[A-Za-z].*\d)(?=.*[a-z])(?=(?:.*[A-Z]){3})(?!.*(?:[a-z]{5}|__)).*$/, GENERATED],
   // JSS and Ember.
   [/^(jss|ember)\d+$/, '$1*'],
 ];
@@ -71,7 +74,8 @@ function isUtility(name: string): boolean {
 }
 
 function steadyClass(name: string): string {
-  for (const [pattern, steady] of CLASS_PATTERNS) if (pattern.test(name)) return name.replace(pattern, steady);
+  if (name.length <= CLASS_MAX)
+    for (const [pattern, steady] of CLASS_PATTERNS) if (pattern.test(name)) return name.replace(pattern, steady);
   // Arbitrary values of Tailwind, such as `w-[120px]`.
   if (name.includes('[')) return name.replace(/\[.*\]/, `[${GENERATED}]`);
   const counter = isUtility(name) ? /^$/ : /(?<=.)\d{3,}$|^\d+$/;
@@ -99,7 +103,7 @@ export const ownClasses = (value: string): string[] =>
   value
     .split(/\s+/)
     .filter((name) => name !== '' && !isUtility(name) && !STATE_CLASS.test(name))
-    .map((name) => steadyClass(name).replace(/^(?:css|tss|jsx|svelte|astro|emotion|jss|sc)-?\*-?|[-_]*\*[-_]*$|^[_*]+/g, ''))
+    .map((name) => steadyClass(name).replace(/^(?:css|tss|jsx|svelte|astro|emotion|jss|sc)-?\*-?|(?<![-_])[-_]*\*[-_]*$|^[_*]+/g, ''))
     .filter((name) => name !== '' && !/[*[\]]/.test(name));
 
 /** The last part of the name of a file, which may be a hash, and its query. */
