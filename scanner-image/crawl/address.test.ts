@@ -12,6 +12,8 @@ describe('page key', () => {
     ['https://example.org/?utm_source=x&fbclid=1', 'https://example.org/'],
     ['https://example.org:443/a?', 'https://EXAMPLE.org/a'],
     ['https://example.org/%c3%a4', 'https://example.org/ä'],
+    ['https://example.org/?q=%c3%a4&b=c+d', 'https://example.org/?b=c%20d&q=ä'],
+    ['https://example.org/?a=%41~&b', 'https://example.org/?b=&a=A%7e'],
     ['https://example.org/a;jsessionid=1F3A.node2', 'https://example.org/a'],
     ['https://example.org/a;JSESSIONID=1F3A?x=1', 'https://example.org/a?x=1'],
     ['https://example.org/a?PHPSESSID=abc&x=1', 'https://example.org/a?x=1'],
@@ -27,6 +29,7 @@ describe('page key', () => {
   for (const [a, b] of same) it(`is equal for ${a} and ${b}`, () => expect(pageKey(url(a))).to.equal(pageKey(url(b))));
 
   const unlike: [string, string][] = [
+    ['https://example.org/find?q=%93%FA', 'https://example.org/find?q=%96%7B'],
     ['https://example.org/a', 'https://example.org/A'],
     ['https://example.org/a?x=1', 'https://example.org/a?x=2'],
     ['https://example.org/a?x=1&x=2', 'https://example.org/a?x=1'],
@@ -105,7 +108,8 @@ describe('reading links', () => {
     ['https://www.example.org/index.html', 'https://www.example.org/index.html'],
     ['https://www.example.org:443/a/../b?', 'https://www.example.org/b'],
     ['https://www.example.org/a?flag&x=%2F&&y', 'https://www.example.org/a?flag&x=%2F&&y'],
-    ['https://www.example.org/a?utm%5fx=1&b=%20c&d=e=f', 'https://www.example.org/a?b=+c&d=e%3Df'],
+    ['https://www.example.org/a?utm%5fx=1&b=%20c&d=e=f', 'https://www.example.org/a?b=%20c&d=e=f'],
+    ['https://www.example.org/find?q=%93%FA&gclid=1', 'https://www.example.org/find?q=%93%FA'],
     [`https://www.example.org/${'x'.repeat(2048)}`, null],
   ];
   for (const [link, page] of cases)

@@ -51,11 +51,15 @@ export function cleanUrl(url: URL): URL {
   page.hash = withoutAnchor(page.hash);
   page.username = page.password = '';
   page.pathname = page.pathname.replace(SESSION_IN_PATH, '');
-  const { search } = page;
-  const parameters = [...new URLSearchParams(search)];
-  const kept = parameters.filter(([name, value]) => !isNoise(name, value));
-  page.search = kept.length === parameters.length ? search : new URLSearchParams(kept).toString();
+  page.search = withoutParameters(page.search, isNoise);
   return page;
+}
+
+/** Removes parameters of a query, and leaves the others as they are written: they need not be in UTF-8. */
+export function withoutParameters(search: string, isRemoved: (name: string, value: string) => boolean): string {
+  const parts = search.slice(1).split('&');
+  const kept = parts.filter((part) => ![...new URLSearchParams(part)].some(([name, value]) => isRemoved(name, value)));
+  return kept.length === parts.length ? search : kept.join('&');
 }
 
 function isNoise(name: string, value: string): boolean {
@@ -69,9 +73,26 @@ export function pageKey(url: URL): string {
 
 function keyOf(page: URL): string {
   const { pathname, search, hash } = page;
-  const query = search === '' ? '' : `?${new URLSearchParams(search).toString().split('&').sort().join('&')}`;
+  const parameters = search
+    .slice(1)
+    .split('&')
+    .filter((part) => part !== '');
+  const query = parameters.length === 0 ? '' : `?${parameters.map(parameterKey).sort().join('&')}`;
   const route = START_ROUTE.test(hash) ? '' : withoutFinalSlash(hash.replace(/^#!?\/?/, '#/'));
   return `${bareHost(page)}${withoutFinalSlash(upperEscapes(pathname))}${query}${route}`;
+}
+
+/** A parameter in one spelling. Its bytes stay as they are, because they need not be those of UTF-8. */
+function parameterKey(part: string): string {
+  const [name = '', ...value] = part.replaceAll('+', '%20').split('=');
+  return [name, value.join('=')].map((text) => text.replace(/%[0-9a-f]{2}|[^\w.*%-]/gi, spelling)).join('=');
+}
+
+/** The character of an escape if it needs none, else the escape in capitals. */
+function spelling(text: string): string {
+  const code = text.length === 1 ? text.charCodeAt(0) : parseInt(text.slice(1), 16);
+  const character = String.fromCharCode(code);
+  return /[\w.*-]/.test(character) ? character : `%${code.toString(16).toUpperCase().padStart(2, '0')}`;
 }
 
 /** A path whose escapes are written in one way: `%C3`, not `%c3`. */

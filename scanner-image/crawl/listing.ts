@@ -1,6 +1,6 @@
 /** What a report says about addresses that were not tested: where they were found, why they are left out, which redirect target they lead to. Pure. */
 import { LINKED_FROM_MAX, type ReportPage, type TestedPage, type UntestedPage } from '../../report/schema/page.ts';
-import { cleanUrl, type PageAddress, pageKey } from './address.ts';
+import { cleanUrl, type PageAddress, pageKey, withoutParameters } from './address.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
 
 interface Found {
@@ -84,8 +84,7 @@ const RETURN_PARAMETER =
 /** The address at which a redirect ended, without parameters that carry the requested address. */
 export function arrivalOf(requested: URL, final: URL): URL {
   const arrival = cleanUrl(final);
-  const carrying = [...arrival.searchParams].filter(([name, value]) => RETURN_PARAMETER.test(name) && carries(value, requested));
-  for (const [name, value] of carrying) arrival.searchParams.delete(name, value);
+  arrival.search = withoutParameters(arrival.search, (name, value) => RETURN_PARAMETER.test(name) && carries(value, requested));
   return arrival;
 }
 

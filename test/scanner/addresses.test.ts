@@ -80,6 +80,13 @@ describe('addresses of a scan', () => {
     expect(outcomes).to.deep.equal(['/ ', '/zip image-alt #fault', '/csv image-alt #fault', '/untyped image-alt #fault', '/json document']);
   });
 
+  it('are read in the encoding of the document', async () => {
+    const sjis = Buffer.concat([Buffer.from('<!doctype html><html lang="ja"><title>a</title><h1>a</h1><a href="/find?q='), Buffer.from([0x93, 0xfa]), Buffer.from('">a</a><svg><a xlink:href="/find?q='), Buffer.from([0x96, 0x7b]), Buffer.from('"><text>b</text></a></svg>')]); // prettier-ignore
+    await open({ '/': file('text/html; charset=shift_jis', sjis), '/find?q=%93%FA': html('1'), '/find?q=%96{': html('2') });
+    const { pages } = await scan(`${site.origin}/`);
+    expect(paths(testedOf(pages))).to.deep.equal(['/', '/find?q=%93%FA', '/find?q=%96{']);
+  });
+
   describe('that name a canonical address', () => {
     const fault = '<img src="data:,">';
 

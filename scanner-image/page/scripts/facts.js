@@ -23,20 +23,20 @@ addEventListener(
   true,
 );
 
+/** Resolves addresses in the encoding of the document, as all links of HTML do. */
+const resolver = Document.prototype.createElementNS.call(document, 'http://www.w3.org/1999/xhtml', 'a');
+
 /** The address that an element names; null if it names none. Longer ones are cut after one character more than `MAX_URL`. */
 function hrefOf(element) {
-  const text = typeof element.href === 'object' ? element.href.baseVal : element.getAttribute('href');
+  const text = element.href?.baseVal ?? attributeOf(element, 'href');
   // Pictures and scripts as addresses may have megabytes.
-  if (text === null || (text.length > MAX_URL && OTHER_SCHEME.test(text))) return null;
-  try {
-    const { href } = new URL(text, document.baseURI);
-    const page = href.replace(ANCHOR, '');
-    // A link to a place on this page names no page.
-    if (text.trim() === '' || (page.length < href.length && page === location.href.split('#', 1)[0])) return null;
-    return page.slice(0, MAX_URL + 1);
-  } catch {
-    return null;
-  }
+  if (text === null || text.trim() === '' || (text.length > MAX_URL && OTHER_SCHEME.test(text))) return null;
+  resolver.setAttribute('href', text);
+  const href = URL.parse(resolver.href)?.href;
+  if (href === undefined) return null;
+  const page = href.replace(ANCHOR, '');
+  // A link to a place on this page names no page.
+  return page.length < href.length && page === location.href.split('#', 1)[0] ? null : page.slice(0, MAX_URL + 1);
 }
 
 /** What the browser says about a document in XML that is not well formed; null if it is. It shows only the part before the error. */
@@ -61,7 +61,7 @@ function facts() {
   const links = [];
   const seen = new Set();
   let linksBeyond = 0;
-  for (const anchor of everywhere('a[href], area[href]')) {
+  for (const anchor of everywhere('a[*|href], area[href]')) {
     if (anchor.hasAttribute('download')) continue;
     const href = hrefOf(anchor);
     if (href === null || seen.has(href)) continue;
