@@ -2,6 +2,7 @@
 import { DEFAULT_ROLE, ROLES, type Role } from '../../core/accounts.ts';
 import { isEmailAddress } from '../../core/email-address.ts';
 import { PASSWORD_PROBLEMS, passwordProblem } from '../../core/passwords.ts';
+import type { ApiKey } from '../../stores/accounts/keys.ts';
 import type { User } from '../../stores/accounts/users.ts';
 import {
   ACTOR,
@@ -92,6 +93,21 @@ async function addExisting(
 
 const noUser = (email: string): CommandRefused => new CommandRefused(`No user has the address ${email}.`);
 
+/** The live keys that a person created, or that those keys created, which stay, and a line for each organisation that has some. */
+async function keysLeft(
+  { stores }: AdminContext,
+  email: string,
+  organisations: readonly string[],
+): Promise<{ keys: ApiKey[]; lines: string[] }> {
+  const left = await Promise.all(organisations.map(async (id) => ({ id, keys: await stores.keys.createdBy(id, email) })));
+  const lines = left.flatMap(({ id, keys }) => {
+    if (keys.length === 0) return [];
+    const names = keys.map((key) => `${key.name} (${key.id})`).join(', ');
+    return [`Keys of ${email} in ${id} still work, with the rights of the role at most: ${names}. To revoke one: curbcut-admin key revoke`];
+  });
+  return { keys: left.flatMap(({ keys }) => keys), lines };
+}
+
 const passwordLines = ({ password, generated }: { password: string; generated: boolean }): string[] =>
   generated ? [`Password: ${password}`, 'Save the password now: it is not shown again.'] : [];
 
@@ -132,9 +148,10 @@ export const USER: Record<string, Command> = {
       await context.stores.users.resetPassword(user.email, secret.password);
       for (const id of organisations) await record(context, id, 'user.reset-password', user.email);
       const { mailed, line } = await notify(context, 'password', user.email);
+      const { keys, lines } = await keysLeft(context, user.email, organisations);
       return {
-        data: { email: user.email, mailed, ...(secret.generated && { password: secret.password }) },
-        lines: [`${user.email} has a new password.`, line, ...passwordLines(secret)],
+        data: { email: user.email, mailed, keys, ...(secret.generated && { password: secret.password }) },
+        lines: [`${user.email} has a new password.`, line, ...lines, ...passwordLines(secret)],
       };
     },
   }),
@@ -175,14 +192,17 @@ export const USER: Record<string, Command> = {
         if (!deleted.ok) throw onlyOwner(user.email, deleted.organisations);
         for (const id of deleted.organisations) await record(context, id, 'user.remove', user.email);
         const from = deleted.organisations.length === 0 ? '' : ` from ${deleted.organisations.join(', ')}`;
-        return { data: { ...user, organisations: deleted.organisations }, lines: [`Removed ${user.email}${from}, and the account.`] };
+        const { keys, lines } = await keysLeft(context, user.email, deleted.organisations);
+        const data = { ...user, organisations: deleted.organisations, keys };
+        return { data, lines: [`Removed ${user.email}${from}, and the account.`, ...lines] };
       }
       const { id } = await findOrganisation(context, organisation);
       const removed = await members.remove(id, user.email, options);
       if (!removed.ok && removed.reason === 'not_found') throw notMember(user.email, id);
       if (!removed.ok) throw onlyOwner(user.email, [id]);
       await record(context, id, 'user.remove', user.email);
-      return { data: removed.member, lines: [`Removed ${user.email} from ${id}. The account still exists.`] };
+      const { keys, lines } = await keysLeft(context, user.email, [id]);
+      return { data: { ...removed.member, keys }, lines: [`Removed ${user.email} from ${id}. The account still exists.`, ...lines] };
     },
   }),
 
@@ -206,7 +226,8 @@ export const USER: Record<string, Command> = {
       if (!changed.ok && changed.reason === 'not_found') throw notMember(user.email, id);
       if (!changed.ok) throw new CommandRefused(`${user.email} is the only owner; make another user an owner first.`);
       await record(context, id, 'user.role', `${user.email}: ${role}`);
-      return { data: changed.member, lines: [`${user.email} is now ${role} of ${id}.`] };
+      const { keys, lines } = await keysLeft(context, user.email, [id]);
+      return { data: { ...changed.member, keys }, lines: [`${user.email} is now ${role} of ${id}.`, ...lines] };
     },
   }),
 

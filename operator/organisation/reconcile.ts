@@ -86,7 +86,7 @@ async function reconcileDeletion(facts: OrganisationFacts, to: OrganisationWrite
   }
   if (organisation.namespaces.length > 0) return change(claim([]));
   if (record.webhooks.length > 0) return change(recordVersion, declare({ wanted: [], kept: [] }));
-  return change(endAccess, endScans, removeFinalizer);
+  return change(recordVersion, endAccess, endScans, removeFinalizer);
 }
 
 /** MongoDB does not answer. A resource for which there is nothing to do keeps its status, so that an outage causes few writes. */

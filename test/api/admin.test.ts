@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { addWebhook } from '../support/add-webhook.ts';
+import { issueKey } from '../support/issue-key.ts';
 import { run } from '../../api/admin/run.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
@@ -313,7 +314,13 @@ describe('curbcut-admin', () => {
       const refused = await admin('user', 'remove', 'one@owned.example');
       expect([refused.code, refused.out]).to.deep.equal([1, '']);
       expect(refused.err).to.include('add another owner first, or repeat the command with --last-owner');
-      expect((await admin('user', 'remove', 'two@owned.example')).code).to.equal(0);
+      const creator = { createdBy: 'two@owned.example', rootCreator: 'two@owned.example' };
+      const { key } = await issueKey(stores.keys, 'owned', { name: 'ci', creator });
+      const left = `Keys of two@owned.example in owned still work, with the rights of the role at most: ci (${key.id}).`;
+      for (const change of [['role', '--role', 'viewer'], ['reset-password'], ['remove']] as const) {
+        const [verb, ...options] = change;
+        expect((await admin('user', verb, 'two@owned.example', ...options)).out, verb).to.include(left);
+      }
       expect((await admin('user', 'remove', 'one@owned.example', '--last-owner')).code).to.equal(0);
       expect((await admin('user', 'list', '--organisation', 'owned')).out).to.equal('owned has no users.\n');
       expect((await actions('owned')).at(-1)).to.equal('user.remove one@owned.example');
