@@ -222,7 +222,7 @@ describe("another organisation's things", () => {
     const { query = '', form = {} } = NAMED[route]?.(of) ?? {};
     const path = pathOf(route, of) + query;
     if (path.startsWith('/v1')) {
-      const refused = method === 'POST' && !path.endsWith('/cancel') ? { ...SUBMISSION, unknown: true } : undefined;
+      const refused = method === 'POST' && !/\/(?:cancel|rotate-secret)$/.test(path) ? { ...SUBMISSION, unknown: true } : undefined;
       const body = method === 'PATCH' ? (path.includes('known-issues') ? { reason: 'Mine' } : { name: 'Mine' }) : refused;
       return context.request(method, path, { key: myKey, body });
     }
