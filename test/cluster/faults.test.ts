@@ -125,17 +125,22 @@ describe('running scan', function () {
     return /^curbcut_leader\{.*\} 1$/m.test(metrics);
   };
 
-  it('restarts if its pod is deleted, and counts a crash', async () => {
+  it('restarts if its pod is deleted more often than it is retried after crashes', async () => {
     const name = await by.submit(SLOWLY_MS);
     const { status } = await by.inTheMiddle(name);
     await product.kubectl(['delete', 'pod', status!.podName!, '--wait=false']);
-    const scan = await isDone(name, 2);
-    expect(scan.status!.podName).not.to.equal(status!.podName);
+    const second = await eventually(
+      () => by.scan(name),
+      (scan) => scan.status?.attempts === 2 && scan.status.podName !== status!.podName,
+      WITHIN_MS,
+    );
+    await product.kubectl(['delete', 'pod', second.status!.podName!, '--wait=false']);
+    const scan = await isDone(name, 3);
     const job = await eventually(
       () => by.job(scan),
       (seen) => seen.status.succeeded === 1,
     );
-    expect(job.status.failed).to.equal(1);
+    expect(job.status.failed).to.equal(2);
   });
 
   it('restarts if its pod is evicted, without counting a crash', async () => {
@@ -276,7 +281,7 @@ describe('scan whose pod does not start', function () {
     expect(scan.status!.message).to.match(new RegExp(`^The scanner could not start within ${SECONDS} s: .* Nothing was charged\\.$`));
   };
 
-  it('fails with the message of the kubelet, the scheduler or the quota, and is not charged', async () => {
+  it('fails with the message of the kubelet, uncharged, but waits for the scheduler and the quota without a place', async () => {
     const [missing, homeless] = [await by.submit(), await by.apply({ nodeSelector: { 'curbcut.test/nowhere': 'true' } })];
     expect(await by.waitsFor(homeless, 'Unschedulable')).to.match(/node affinity\/selector/);
     expect(await by.waitsFor(missing, 'ImagePull')).to.include(image);
@@ -284,8 +289,19 @@ describe('scan whose pod does not start', function () {
     await by.quota({ pods: '0' });
     const full = await by.submit();
     await failsWith(missing, 'ImagePull', new RegExp(`image pull failed .*${image}.* Ask the administrator`), 1);
-    await failsWith(homeless, 'Unschedulable', /unschedulable \(.*node affinity\/selector/, 1);
-    await failsWith(full, 'QuotaExceeded', /quota exceeded \(.*exceeded quota: tight/, 0);
+    for (const [name, reason, message] of [
+      [full, 'QuotaExceeded', /quota exceeded \(.*exceeded quota: tight/],
+      [homeless, 'Unschedulable', /unschedulable \(.*node affinity\/selector/],
+    ] as const) {
+      const waits = await eventually(
+        () => by.scan(name),
+        ({ status }) => status?.conditions?.some((one) => one.type === 'Admitted' && one.reason === reason) ?? false,
+        WITHIN_MS,
+      );
+      expect(waits.status).to.include({ phase: 'queued' }).and.not.have.property('jobName');
+      expect(waits.status!.message).to.match(message);
+      await product.kubectl(['patch', 'a11y', name, '--type=merge', '-p', '{"spec":{"cancel":true}}']);
+    }
     await product.kubectl(['delete', 'resourcequota', 'tight']);
     await eventually(by.balance, (now) => now === had);
   });
