@@ -3,6 +3,7 @@
  * workers, and whatever the delay of their answers. DETERMINISM_SITES sets the number of sites, DETERMINISM_SEED the first one;
  * by default a few sites that have every kind of part together, with `NIGHTLY=1` fifty.
  */
+import { spawn } from 'node:child_process';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import type { ReportPage } from '../../report/schema/page.ts';
@@ -60,20 +61,36 @@ async function compare(seed: number, parts: Set<string>): Promise<string | null>
   }
 }
 
+/** @returns what differs between the scans of sites, and the kinds of parts that they have */
+async function compareAll(sites: number): Promise<{ differences: string[]; parts: Set<string> }> {
+  const seeds = Array.from({ length: sites }, (_, at) => FIRST_SEED + at);
+  const differences: string[] = [];
+  const parts = new Set<string>();
+  const work = async (): Promise<void> => {
+    for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
+      const difference = await compare(seed, parts);
+      if (difference !== null) differences.push(difference);
+      if (process.env.DETERMINISM_SHOW) console.log(seed, difference ?? 'equal');
+    }
+  };
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+  return { differences, parts };
+}
+
 describe('the results of a scan', () => {
   it(`are the same for ${SITES} generated sites with ${WORKERS.join(', ')} workers and answers delayed by up to 2 s`, async () => {
-    const seeds = Array.from({ length: SITES }, (_, at) => FIRST_SEED + at);
-    const differences: string[] = [];
-    const parts = new Set<string>();
-    const work = async (): Promise<void> => {
-      for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
-        const difference = await compare(seed, parts);
-        if (difference !== null) differences.push(difference);
-        if (process.env.DETERMINISM_SHOW) console.log(seed, difference ?? 'equal');
-      }
-    };
-    await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+    const { differences, parts } = await compareAll(SITES);
     expect(differences.join('\n')).to.equal('');
     if (process.env.DETERMINISM_SITES === undefined) expect([...parts]).to.have.members(Object.keys(PARTS));
   }).timeout(60_000 * Math.max(10, SITES));
+
+  for (const loops of nightly([], [12]))
+    it(`are the same on a machine with ${loops} busy loops`, async () => {
+      const busy = Array.from({ length: loops }, () => spawn(process.execPath, ['-e', 'for (;;);']));
+      try {
+        expect((await compareAll(3)).differences.join('\n')).to.equal('');
+      } finally {
+        for (const loop of busy) loop.kill();
+      }
+    }).timeout(60_000 * 40);
 });

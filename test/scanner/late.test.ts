@@ -166,6 +166,13 @@ describe('the second look', () => {
     expect(pages.filter((one) => found(one).length > 0).flatMap(kindsOf)).to.deep.equal([]);
   });
 
+  it('says that a chain of timers goes on', async () => {
+    const chain = `let left = 20; const next = () => { left -= 1; if (left > 0) setTimeout(next, 1000); else show(); }; next();`;
+    site = await openSite({ '/': page(chain) });
+    const [tested] = testedOf((await scan(site.origin, {}, {}, FULL)).pages);
+    expect(tested && [found(tested), kindsOf(tested)]).to.deep.equal([[], ['still_busy']]);
+  });
+
   it('counts when the page keeps changing, and says so', async () => {
     const slides = `let at = 0; setInterval(() => { at += 1; document.querySelectorAll('main p').forEach((slide, index) => (slide.hidden = index !== at % 3)); }, 700)`;
     site = await openSite({ '/': page(slides, '<p>One</p><p hidden>Two slides</p><p hidden>Three words here</p>') });

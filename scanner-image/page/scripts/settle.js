@@ -93,15 +93,13 @@ addEventListener('curbcut', (event) => (record ??= event.relatedTarget), { once:
 /** What the page waits for: when its timers are due, whether it observes scrolling, and its workers. */
 function watched() {
   record?.dispatchEvent(new Event('ask'));
-  const [[scrolls = 0, shadowRoots = 0, workers = 0, silent = 0], ...timers] = (record?.data ?? '')
-    .split(',')
-    .map((text) => text.split(' ').map(Number));
+  const [scrolls = 0, shadowRoots = 0, workers = 0, silent = 0, ...timers] = (record?.data || '0').split(' ').map(Number);
   return {
     scrolls: scrolls > 0,
     workers: workers > 0,
     awaitsWorker: silent > 0,
     shadowRoots,
-    timers: timers.map(([delay, due]) => ({ delay, due })),
+    timers,
   };
 }
 /** Makes observers keep what they show in view: see `watch.js`. */
@@ -217,7 +215,7 @@ async function settle(options) {
     }
     const quiet = Math.max(Math.min(changed + quietMs, since + RESTLESS_MS), earliest, isSearched ? now + SEARCH_MS : 0);
     // The earliest timer may set the next one, or show the content that the page is waiting for.
-    const next = Math.min(...page.timers.map(({ due }) => due));
+    const next = Math.min(...page.timers);
     const until = Math.max(quiet, next <= since + HORIZON_MS ? Math.max(next, now) + 1 : 0);
     if (until > now && now < end) {
       await later(Math.max(1, Math.min(until, end) - now));
@@ -255,11 +253,11 @@ const scriptNames = () => [...new Set(scripts().map(({ src, textContent }) => sr
 
 /**
  * What may still change the document.
- * @returns 2: a worker has sent nothing yet, or a timer is left that is longer than timers are waited for. 1: any timer is left. Else 0.
+ * @returns 2: a worker has sent nothing yet, or a timer is left. 1: an interval is. Else 0.
  */
 function pends() {
   const { timers, awaitsWorker } = watched();
-  if (awaitsWorker || timers.some(({ delay }) => delay > HORIZON_MS)) return 2;
+  if (awaitsWorker || timers.some((due) => due < Infinity)) return 2;
   return Math.min(timers.length, 1);
 }
 
