@@ -189,6 +189,8 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['scans', { phase: 1, updatedAt: 1 }, {}],
   // For retention: of many ended scans, few are due.
   ['scans', { reportsRemoved: 1, finishedAt: 1 }, {}],
+  // Sparse, because only scans whose reports are removed again have the field.
+  ['scans', { removeAt: 1 }, { sparse: true }],
   // For lists, and for lists of one phase: of many ended scans, few are live.
   ['scans', { organisation: 1, createdAt: -1, _id: -1 }, {}],
   ['scans', { organisation: 1, phase: 1, createdAt: -1, _id: -1 }, {}],

@@ -9,7 +9,7 @@ import { reportKeys } from '../../report/schema/objects.ts';
 import { incomingPrefix, type Upload } from '../../stores/reports.ts';
 import type { PublicScan } from '../../stores/scans/public-scans.ts';
 import { rowsOf } from '../../stores/scans/scans.ts';
-import type { ScanRow } from '../../stores/scans/scans.ts';
+import type { Removable, ScanRow } from '../../stores/scans/scans.ts';
 import { KEY_KEPT_MS } from '../../stores/submissions/idempotency.ts';
 import { watches, watchesNamespace } from '../config.ts';
 import type { OperatorContext } from '../context.ts';
@@ -121,38 +121,50 @@ function unreadable({ settings, logger }: OperatorContext, row: ScanRow, error: 
   return notWatched(namespace, settings.operatorClass).message;
 }
 
-/** Deletes the reports of scans whose retention has ended, later their rows, and old rows of scans that were never submitted. */
+/** Deletes the reports of erased scans and of scans whose retention has ended, later their rows, and old rows of scans that were never submitted. */
 async function expire({ context }: Sweep, { result, each }: Run): Promise<void> {
   const { stores, settings, clock } = context;
   const { scans } = stores;
   const ago = (ms: number) => new Date(clock.now().getTime() - ms);
-  const before = ago(settings.retentionDays * DAY_MS);
-  for (let progress = true; progress;) {
-    const already = result.expired;
-    await each(await scans.expired(before, BATCH), fieldsOfRow, async (row) => {
-      await removeReports(context, row.id);
-      await scans.reportsRemoved(row.id);
-      result.expired += 1;
-    });
-    progress = result.expired > already;
-  }
-  for (let progress = true; progress;) {
-    const already = result.erased;
-    await each(await scans.erased(BATCH), fieldsOfRow, async ({ id }) => {
-      await removeReports(context, id);
-      await scans.remove(id);
-      result.erased += 1;
-    });
-    progress = result.erased > already;
+  const removals = { before: ago(settings.retentionDays * DAY_MS), now: clock.now(), limit: BATCH };
+  for (let removed = BATCH; removed > 0;) {
+    removed = 0;
+    await each(
+      await scans.removable(removals),
+      ({ row }) => fieldsOfRow(row),
+      async (due) => {
+        await removeDue(context, due);
+        if (!due.again) result[due.erased ? 'erased' : 'expired'] += 1;
+        removed += 1;
+      },
+    );
   }
   result.forgotten = await scans.forget(ago(settings.verdictDays * DAY_MS));
   await stores.sites.forget(ago(settings.verdictDays * DAY_MS));
   result.removed = await scans.removeAbandoned(ago(ABANDONED_KEPT_MS));
 }
 
-/** Before the row is changed: a row without reports is not looked at again. */
+/** What the API converts or compares when reports are removed is written within a minute. It is removed after this time. */
+const REMOVED_AGAIN_MS = 3_600_000;
+
+/** Removes reports for the first time, or again. The row follows: it is kept, or deleted if its scan is erased. */
+async function removeDue(context: OperatorContext, { row: { id }, again, erased }: Removable): Promise<void> {
+  const { stores: { scans }, clock } = context; // prettier-ignore
+  try {
+    await removeReports(context, id);
+  } catch (error) {
+    await scans.notRemoved(id, clock.now());
+    throw error;
+  }
+  if (again && erased) return scans.remove(id);
+  await scans.reportsRemoved(id, again ? undefined : new Date(clock.now().getTime() + REMOVED_AGAIN_MS));
+}
+
 async function removeReports({ reports, stores }: OperatorContext, id: string): Promise<void> {
-  await reports.remove(Object.values(reportKeys(id)));
+  const { export: made, ...others } = reportKeys(id);
+  // The export first: who writes a format that is made from it looks for it afterwards, and takes the format back.
+  await reports.remove([made]);
+  await reports.remove(Object.values(others));
   // An upload may have finished after its scan ended.
   await reports.removeAll(incomingPrefix(id));
   await stores.comparisonCache.removeOf(id);

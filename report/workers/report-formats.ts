@@ -57,7 +57,7 @@ export function createReportFormats(reports: FormatStore, timeoutMs = TIMEOUT_MS
       if (bytes === null) return no('too_large');
       await reports.writeFormat(scanId, format, bytes, signal);
       if ((await reports.size(from)) !== null) return { ok: true, key };
-      // Retention removed the report in the meantime, and does not look again.
+      // The report was removed in the meantime. If this process ends before it looks, the sweeper removes the format later.
       await reports.remove([key]);
       return no('not_found');
     };

@@ -182,6 +182,8 @@ export type ScanDocument = Omit<ScanRow, 'id' | 'metadata'> & {
   _id: string;
   metadata?: string[];
   reportsRemoved?: true;
+  /** When its reports are removed next: again after the first time, because a conversion may have been under way, or since an attempt failed. */
+  removeAt?: Date;
   /** Since its end, until its webhooks are in the queue. */
   unannounced?: true;
   /** Since its end, until it is in the list of sites. */
@@ -192,6 +194,7 @@ export function toRow({
   _id,
   metadata,
   reportsRemoved: _removed,
+  removeAt: _removeAt,
   unannounced: _unannounced,
   unlisted: _unlisted,
   ...rest

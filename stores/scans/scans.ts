@@ -208,42 +208,62 @@ function submissionsOf(scans: Collection<ScanDocument>) {
 /** The organisation of erased scans. It is no valid ID, so no caller has it. */
 export const ERASED = '~erased';
 
+/** A row whose reports are to be removed. */
+export interface Removable {
+  row: ScanRow;
+  /** They were removed before. */
+  again: boolean;
+  /** Its row is deleted too. */
+  erased: boolean;
+}
+
+async function eraseThose(scans: Collection<ScanDocument>, filter: Filter<ScanDocument>): Promise<number> {
+  const marks = { unannounced: '' as const, unlisted: '' as const, reportsRemoved: '' as const };
+  const update = { $set: { organisation: ERASED, removeAt: new Date(0) }, $unset: marks };
+  return (await scans.updateMany(filter, update)).modifiedCount;
+}
+
 /** What happens to the reports and rows of ended scans. */
 function retentionOf(scans: Collection<ScanDocument>) {
   return {
-    /** Returns at most `limit` terminal rows that finished before `before` and whose reports were not removed yet. */
-    async expired(before: Date, limit: number): Promise<ScanRow[]> {
-      const due = { phase: { $in: TERMINAL_PHASES }, reportsRemoved: { $ne: true as const }, finishedAt: { $lt: before } };
-      const rows = scans.find(due).sort({ finishedAt: 1 });
-      return (await rows.limit(limit).toArray()).map(toRow);
+    /**
+     * Returns at most `limit` terminal rows whose reports are to be removed: those that finished before `before`, those of erased scans,
+     * and those to be removed again. First those that were never tried, then by the oldest attempt, so that none hides others.
+     * @param now a row that was tried later is not returned
+     */
+    async removable({ before, now, limit }: { before: Date; now: Date; limit: number }): Promise<Removable[]> {
+      const first = { removeAt: { $exists: false }, reportsRemoved: { $ne: true as const }, finishedAt: { $lt: before } };
+      const due: Filter<ScanDocument> = { phase: { $in: TERMINAL_PHASES }, $or: [first, { removeAt: { $lt: now } }] };
+      const found = await scans.find(due).sort({ removeAt: 1, finishedAt: 1 }).limit(limit).toArray();
+      return found.map((one) => ({ row: toRow(one), again: one.reportsRemoved === true, erased: one.organisation === ERASED }));
+    },
+
+    /** Records that an attempt to remove reports failed. */
+    async notRemoved(id: string, at: Date) {
+      await scans.updateOne({ _id: id }, { $set: { removeAt: at } });
     },
 
     /**
-     * Takes every decided scan from a purged organisation. Nobody finds them any more; the sweeper deletes their reports, then their rows.
+     * Takes every scan from a purged organisation. Nobody finds them any more; the sweeper deletes their reports, then their rows.
      * @returns their number
      */
-    async eraseAll(organisation: string): Promise<number> {
-      const update = { $set: { organisation: ERASED }, $unset: { unannounced: '' as const, unlisted: '' as const } };
-      return (await scans.updateMany({ organisation }, update)).modifiedCount;
-    },
-
-    /** Returns at most `limit` rows of scans that were taken from their organisations. */
-    erased: async (limit: number): Promise<ScanRow[]> => (await scans.find({ organisation: ERASED }).limit(limit).toArray()).map(toRow),
+    eraseAll: (organisation: string) => eraseThose(scans, { organisation }),
 
     /** Deletes the row of an erased scan, whose reports are deleted. */
     async remove(id: string) {
       await scans.deleteOne({ _id: id, organisation: ERASED });
     },
 
-    /** Records that the reports of a terminal row were removed. The row stays, with its verdict. */
-    async reportsRemoved(id: string) {
-      const change = { $set: { reports: null, reportsRemoved: true as const }, $inc: { version: 1 } };
-      await scans.updateOne({ _id: id, phase: { $in: TERMINAL_PHASES } }, change);
+    /** Records that the reports of a terminal row were removed. The row stays, with its verdict. @param again when to remove them once more */
+    async reportsRemoved(id: string, again?: Date) {
+      const last = again === undefined ? { $unset: { removeAt: '' as const } } : {};
+      const change = { $set: { reports: null, reportsRemoved: true as const, ...(again && { removeAt: again }) }, $inc: { version: 1 } };
+      await scans.updateOne({ _id: id, phase: { $in: TERMINAL_PHASES } }, { ...change, ...last });
     },
 
     /** Deletes rows that finished before `before` and whose reports were removed. @returns their number */
     async forget(before: Date): Promise<number> {
-      const { deletedCount } = await scans.deleteMany({ reportsRemoved: true, finishedAt: { $lt: before } });
+      const { deletedCount } = await scans.deleteMany({ reportsRemoved: true, removeAt: { $exists: false }, finishedAt: { $lt: before } });
       return deletedCount;
     },
   };
@@ -264,7 +284,7 @@ async function mirrorChange(
     }
     const fields = changedFields(row, change);
     if (fields === null) return { row, changed: false };
-    const ends = fields.phase !== undefined && isTerminal(fields.phase) && row.organisation !== ANONYMOUS;
+    const ends = fields.phase !== undefined && isTerminal(fields.phase) && ![ANONYMOUS, ERASED].includes(row.organisation);
     // Every change raises the version, so this filter detects that another process changed the row after the read.
     const after = await scans.findOneAndUpdate(
       { _id: id, version: row.version },

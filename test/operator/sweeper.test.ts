@@ -258,17 +258,41 @@ describe('operator: the sweeper', function () {
     expect(await context.held()).to.equal(10);
   });
 
-  it('deletes the reports and rows of a purged organisation at once', async () => {
+  /** A scan that has ended and has a PDF. */
+  async function endedWithReport(): Promise<Scan> {
     const scan = await context.submit();
     await context.stores.scans.accept(scan.id, { pagesReserved: 5 });
-    const { organisation } = (await context.stores.scans.mirror(scan.id, { phase: 'canceled', finishedAt: new Date() }))!.row;
-    const { pdf } = reportKeys(scan.id);
-    const link = await context.reports.uploadLink(pdf, 'application/pdf', 60);
+    await context.stores.scans.mirror(scan.id, { phase: 'canceled', finishedAt: new Date() });
+    await put(reportKeys(scan.id).pdf);
+    return scan;
+  }
+  const put = async (key: string) => {
+    const link = await context.reports.uploadLink(key, 'application/pdf', 60);
     await fetch(link, { method: 'PUT', body: '%PDF-', headers: { 'content-type': 'application/pdf' } });
-    expect(await context.reports.size(pdf)).to.be.greaterThan(0);
-    await context.stores.scans.eraseAll(organisation);
+    expect(await context.reports.size(key)).to.be.greaterThan(0);
+  };
+
+  it('deletes the reports of a purged organisation at once, and with the rows what a conversion wrote meanwhile', async () => {
+    const scan = await endedWithReport();
+    const { pdf, sarif } = reportKeys(scan.id);
+    await context.stores.scans.eraseAll((await scan.row())!.organisation);
     expect(await sweepIn(1)).to.include({ erased: 1, failed: 0 });
-    expect([await context.reports.size(pdf), await scan.row()]).to.deep.equal([null, null]);
+    expect(await context.reports.size(pdf)).to.equal(null);
+    await put(sarif);
+    expect(await sweepIn(1_800)).to.include({ erased: 0 });
+    expect(await scan.row(), 'remembers the scan until nothing can be under way').to.not.equal(null);
+    expect(await sweepIn(3_700)).to.include({ failed: 0 });
+    expect([await context.reports.size(sarif), await scan.row()]).to.deep.equal([null, null]);
+  });
+
+  it('deletes what a conversion wrote after the end of retention', async () => {
+    const scan = await endedWithReport();
+    const { sarif } = reportKeys(scan.id);
+    expect(await sweepIn(91 * 86_400)).to.include({ expired: 1 });
+    await put(sarif);
+    expect(await sweepIn(92 * 86_400)).to.include({ expired: 0, failed: 0 });
+    expect(await context.reports.size(sarif)).to.equal(null);
+    expect(await context.stores.scans.removable({ before: new Date(), now: new Date(Date.now() + 1e11), limit: 9 })).to.deep.equal([]);
   });
 
   it('deletes reports when their retention has ended, and later the row with the verdict', async () => {

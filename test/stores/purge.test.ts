@@ -57,7 +57,7 @@ describe('a purge', () => {
     expect(await organisations.purge(id)).to.deep.equal({ ok: true, scans: 1 });
     expect(await mentions(id)).to.deep.equal([]);
     expect(
-      (await stores.scans.erased(10)).map((one) => one.id),
+      (await stores.scans.removable({ before: new Date(0), now: new Date(), limit: 10 })).map((one) => one.row.id),
       'whose reports the operator deletes',
     ).to.deep.equal([row.id]);
     await stores.scans.remove(row.id);

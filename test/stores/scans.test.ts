@@ -153,11 +153,23 @@ describe('read model of scans', () => {
     await own.markCanceling(live.id);
     expect(ids(await own.stale(at(5), 10))).to.deep.equal([live.id]);
     expect(ids(await own.stale(at(1), 10))).to.deep.equal([]);
-    expect(ids(await own.expired(at(6), 10))).to.deep.equal([ended.id]);
-    expect(ids(await own.expired(at(5), 10))).to.deep.equal([]);
+    const due = async (before: Date, now = later(), limit = 10) =>
+      (await own.removable({ before, now, limit })).map(({ row, again }) => `${row.id}${again ? ' again' : ''}`);
+    expect(await due(at(6))).to.deep.equal([ended.id]);
+    expect(await due(at(5))).to.deep.equal([]);
+    const newer = await own.create(scanRow({ submission: 'accepted', phase: 'failed', finishedAt: at(5.5) }));
+    await own.notRemoved(ended.id, at(7));
+    expect(await due(at(6), later(), 1), 'a row that failed hides no other').to.deep.equal([newer.id]);
+    await own.notRemoved(newer.id, at(8));
+    expect(await due(at(6)), 'by the oldest attempt').to.deep.equal([ended.id, newer.id]);
+    expect(await due(at(6), at(7)), 'once in a sweep').to.deep.equal([]);
 
+    for (const { id } of [live, ended, newer]) await own.reportsRemoved(id, at(60));
+    expect(await due(at(6), at(60))).to.deep.equal([]);
+    expect(await due(at(6))).to.have.members([`${ended.id} again`, `${newer.id} again`]);
+    expect(await own.forget(later()), 'it may have reports').to.equal(0);
     for (const { id } of [live, ended]) await own.reportsRemoved(id);
-    expect(ids(await own.expired(at(6), 10))).to.deep.equal([]);
+    expect(await due(at(6))).to.deep.equal([`${newer.id} again`]);
     expect(await own.find(ended.id)).to.deep.include({ phase: 'canceled', reports: null });
     expect(await own.find(ended.id)).to.not.have.property('reportsRemoved');
     expect(await own.forget(at(5))).to.equal(0);
