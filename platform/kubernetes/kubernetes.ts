@@ -43,8 +43,7 @@ export const isRejection = (error: unknown): error is KubernetesError => hasCode
 const DENIED = /^admission webhook ".*" denied the request|ValidatingAdmissionPolicy '.*denied request/;
 
 /** Whether a right, a quota or a policy of the cluster forbids a request, so that an administrator can permit it. */
-export const isForbiddenByCluster = (error: unknown): boolean =>
-  isForbidden(error) || (isRejection(error) && DENIED.test(error.message));
+export const isForbiddenByCluster = (error: unknown): boolean => isForbidden(error) || (isRejection(error) && DENIED.test(error.message));
 
 /** No byte arrived on a watch for longer than allowed: its connection counts as dead. */
 export class WatchIdleError extends Error {
