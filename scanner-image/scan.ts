@@ -1,7 +1,7 @@
 /** One scan, from its options to its pages: opens the egress proxy, the browser and the site, and crawls. */
 import type { PodInput } from '../core/protocol/pod-messages.ts';
 import type { ReportPage } from '../report/schema/page.ts';
-import type { Report, ReportConsent } from '../report/schema/report.ts';
+import type { Report, ReportConsent, ReportDiscovery } from '../report/schema/report.ts';
 import type { Resolver } from '../core/scan/targets.ts';
 import { AXE_VERSION, axeOptions, axeSource, htmlTotal, watchSource } from './page/scripts/source.ts';
 import { type Machine, openSiteTrust } from './page/browser/chromium.ts';
@@ -64,6 +64,7 @@ export interface ScanOutput {
   partial: boolean;
   /** The number of addresses that were found and are not in `pages`. */
   addressesLeft: number;
+  discovery: ReportDiscovery;
   /** What was answered to the dialog; undefined if the scan answers none. */
   consent: ReportConsent | undefined;
   /** By fingerprint; empty if the scan takes none. */
@@ -147,13 +148,15 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     const opening = openSite(input, { start, signedIn: signIn !== null, session, files, softDeadline, signal });
     const site = await untilAborted(opening, halt);
     const visitor = session === null ? pool : { ...pool, visit: session.visit };
-    const { pages, redirectTargets, addressesLeft, stopped } = await crawl({ input, site, pool: visitor, pictures, softDeadline }, deps);
+    const crawled = await crawl({ input, site, pool: visitor, pictures, softDeadline }, deps);
+    const { pages, redirectTargets, addressesLeft, discovery, stopped } = crawled;
     // With the tokens that were learned later, as the addresses of the pages.
     const urlOf = ({ pageUrl }: KeptPicture): string => redactor.url(redirectTargets.get(pageUrl) ?? pageUrl);
     return {
       pages: pages.map(redactor.deep),
       partial: stopped,
       addressesLeft,
+      discovery: redactor.deep(discovery),
       consent: redactor.deep(session?.consent()),
       pictures: new Map([...(pictures?.all() ?? [])].map(([cause, picture]) => [cause, { ...picture, pageUrl: urlOf(picture) }])),
       pagePictures: new Map([...(pictures?.pages().values() ?? [])].map((picture) => [urlOf(picture), picture])),

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { EXPORT_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
 import { SCANNER_DEFAULTS } from '../../core/protocol/scanner-program.ts';
+import { discoveryNotes } from '../../report/view/gaps.ts';
 import { consentSentence } from '../../report/view/sentences.ts';
 import type { ReportFormat } from '../../report/schema/objects.ts';
 import { outcomeOf } from '../../report/results/results.ts';
@@ -140,6 +141,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   report.scan.local = true;
   const results = { ...end.results, export: Buffer.from(JSON.stringify(report)) };
   if (report.consent !== undefined) output.progress.note(consentSentence(report.consent, 'en'));
+  for (const { message } of discoveryNotes(report.discovery)) output.progress.note(message);
   return reportEnd(
     resultOf({ ...described, status: 'done', outcome: outcomeOf(report), ...report.scan.verdict }),
     { save: (files) => save(files, results, report), read: () => Promise.resolve(report) },

@@ -175,8 +175,15 @@ export function notesOf(missed: readonly Pick<ThresholdCheck, 'name'>[], { pages
 /** The start of the sentence that states a coverage below 100 % that is sufficient. */
 export const COVERAGE_NOTE = 'Coverage:';
 
+/** The start of the sentence about a scan that may have missed pages of the site. */
+export const DISCOVERY_NOTE = 'Found:';
+
+/** The sentence about missed pages in the message of a verdict, which ends with it; null if it has none. */
+export const discoveryIn = (message: string | null): string | null => /(?:^|\s)(Found: .*)$/s.exec(message ?? '')?.[1] ?? null;
+
 /** Whether a sentence of a verdict's message is a statement and no missed threshold. */
-export const isNote = (sentence: string): boolean => [COVERAGE_NOTE, BASELINE_NOTE].some((note) => sentence.startsWith(note));
+export const isNote = (sentence: string): boolean =>
+  [COVERAGE_NOTE, BASELINE_NOTE, DISCOVERY_NOTE].some((note) => sentence.startsWith(note));
 
 /** `passed` of a scan that ended without a result. With thresholds it is false: a build must not pass because its scan failed. */
 export function judgeWithoutResult(thresholds: Thresholds): boolean | null {

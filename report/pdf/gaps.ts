@@ -24,12 +24,26 @@ export function drawGaps(flow: Flow, report: Report, i18n: ReportWords, outline:
     const leftOut = rows.length > GAP_ROWS ? count(texts.leftOutRows, rows.length - GAP_ROWS) : '';
     drawTableSection(flow, { ...section, rows: rows.slice(0, GAP_ROWS), leftOut }, outline);
   }
-  if (gaps.addressesLeft === 0) return;
+  const lines = leftLines(gaps, i18n);
+  if (lines.length === 0) return;
   const section = pdf.element(pdf.root, 'Sect');
   flow.heading(section, 2, texts.addressesLeftHeading, { outline });
   flow.skip(5);
-  flow.paragraph(section, `${count(texts.addressesLeft, gaps.addressesLeft)}. ${texts.addressesLeftIntro}`);
-  flow.skip(26);
+  for (const line of lines) {
+    flow.paragraph(section, line);
+    flow.skip(5);
+  }
+  flow.skip(21);
+}
+
+/** What links and sitemaps name that has no row. */
+function leftLines({ addressesLeft: left, discovery }: Gaps, { texts, count, format }: ReportWords): string[] {
+  const { other_hosts: hosts, other_hosts_left: others } = discovery;
+  const named = [...hosts.map((host) => `${host.host} (${host.links + host.sitemap_entries})`), ...(others > 0 ? [`… (${others})`] : [])];
+  return [
+    ...(left > 0 ? [`${count(texts.addressesLeft, left)}. ${texts.addressesLeftIntro}`] : []),
+    ...(hosts.length > 0 ? [format(texts.otherHosts, { hosts: named.join(', ') })] : []),
+  ];
 }
 
 /** A cell with a text and the scanner's message, which is English. */

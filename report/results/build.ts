@@ -2,13 +2,15 @@
 import { PICTURES_MAX_BYTES, type PodInput } from '../../core/protocol/pod-messages.ts';
 import type { ChosenBaseline } from '../diff/baseline.ts';
 import type { ReportPage } from '../schema/page.ts';
-import type { Report, ReportConsent } from '../schema/report.ts';
+import type { Report, ReportConsent, ReportDiscovery } from '../schema/report.ts';
 import { toReportOptions } from '../../core/scan/submitted-options.ts';
 import { isParseable } from '../schema/export-size.ts';
 import { deriveResults } from './results.ts';
 import { numberRules, ruleResults } from './rule-outcomes.ts';
 import { capPage } from './cap-nodes.ts';
 import { type PlacedPictures, placePictures, type TakenPictures } from './pictures.ts';
+
+const NO_DISCOVERY: ReportDiscovery = { links: 0, files: 0, other_hosts: [], other_hosts_left: 0, sitemaps_cut: 0 };
 
 /**
  * Builds the report of a scan.
@@ -29,8 +31,10 @@ export function buildReport(found: {
   baseline?: ChosenBaseline;
   /** The number of addresses that were found and are not in `pages`. */
   addressesLeft?: number;
+  /** Absent: only pages were found. */
+  discovery?: ReportDiscovery;
 }): Report {
-  const { input, tools, partial = false, addressesLeft = 0 } = found;
+  const { input, tools, partial = false, addressesLeft = 0, discovery = NO_DISCOVERY } = found;
   const { pages, ids } = numberRules(found.pages);
   const target = toReportOptions(input.options, input.pagesReserved);
   const { outcome, verdict, baseline, known_issues, score, fingerprint_version, groups, review_groups, advice_groups } = deriveResults(
@@ -38,6 +42,7 @@ export function buildReport(found: {
     input.options.thresholds,
     {
       partial,
+      found: { discovery, maxPages: target.options.pages_requested },
       ...(found.baseline && { baseline: { chosen: found.baseline, scan: { url: input.options.url, options: target.options }, tools } }),
       ...(input.knownIssues && { known: input.knownIssues }),
     },
@@ -70,6 +75,7 @@ export function buildReport(found: {
     // `fitReport` places them.
     pictures: [],
     addresses_left: addressesLeft,
+    discovery,
   };
 }
 

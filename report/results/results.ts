@@ -8,7 +8,8 @@ import { countPages, countViolations, scanScore, sumCounts } from './score.ts';
 import { applyKnownIssues, knownMatcher, knownOutcomeOf } from '../causes/known.ts';
 import { rootCausesOf } from '../causes/root-causes.ts';
 import { type ReportPage, testedPages } from '../schema/page.ts';
-import type { Report, ReportBaseline, ReportKnownIssues } from '../schema/report.ts';
+import type { Report, ReportBaseline, ReportDiscovery, ReportKnownIssues } from '../schema/report.ts';
+import { discoveryNote } from '../view/gaps.ts';
 import { partialSentence } from '../view/sentences.ts';
 import { FINGERPRINT_VERSION, SCORE_VERSION } from '../schema/engines.ts';
 
@@ -33,6 +34,8 @@ export interface JudgedBy {
   baseline?: WithBaseline;
   /** Absent or without issues: none. */
   known?: ChosenKnownIssues;
+  /** What the scan found beside its pages, of the number of pages that it was to test. Absent: nothing. */
+  found?: { discovery: ReportDiscovery; maxPages: number };
 }
 
 /** The earlier scan to compare with, and how this one was made. */
@@ -47,7 +50,7 @@ export interface WithBaseline {
  * @throws RangeError if no page was tested: such a scan has failed and has no results
  */
 export function deriveResults(pages: ReportPage[], thresholds: Thresholds, judgedBy: JudgedBy = {}): Results {
-  const { partial = false, baseline: against, known: chosen } = judgedBy;
+  const { partial = false, baseline: against, known: chosen, found } = judgedBy;
   const tested = testedPages(pages);
   const violations = sumCounts(tested.map((page) => countViolations(page.violations)));
   const value = scanScore(
@@ -79,7 +82,7 @@ export function deriveResults(pages: ReportPage[], thresholds: Thresholds, judge
   const outcome = outcomeOf({ score, counts: violations, ...sections });
   return {
     outcome,
-    verdict: partial ? judgePartial(thresholds, outcome) : judge(thresholds, outcome),
+    verdict: partial ? judgePartial(thresholds, outcome) : withDiscovery(judge(thresholds, outcome), tested.length, found),
     score,
     ...sections,
     fingerprint_version: FINGERPRINT_VERSION,
@@ -87,6 +90,13 @@ export function deriveResults(pages: ReportPage[], thresholds: Thresholds, judge
     review_groups: rootCausesOf(pages, 'needs_review'),
     advice_groups: rootCausesOf(pages, 'advice'),
   };
+}
+
+/** The message says when the scan may have missed the site. It does not change the verdict. */
+function withDiscovery(verdict: Verdict, tested: number, found: JudgedBy['found']): Verdict {
+  const { passed, message } = verdict;
+  const note = found === undefined ? null : discoveryNote(found.discovery, { tested, maxPages: found.maxPages, passed });
+  return note === null ? verdict : { passed, message: message === null ? note : `${message} ${note}` };
 }
 
 /** A partial report never passes, because the pages that are missing may have any number of violations. */

@@ -170,6 +170,32 @@ export const ReportKnownIssues = Type.Object(
 );
 export type ReportKnownIssues = Static<typeof ReportKnownIssues>;
 
+/** The number of other hosts that a report names. */
+export const OTHER_HOSTS_MAX = 20;
+/** The longest name of a host with its port, in characters. */
+export const HOST_MAX = 260;
+
+const OtherHost = Type.Object({ host: Type.String({ maxLength: HOST_MAX }), links: Count, sitemap_entries: Count }, closed);
+export type OtherHost = Static<typeof OtherHost>;
+
+/** What links and sitemaps of the tested pages name. Each address is counted once, up to 100,000. */
+export const ReportDiscovery = Type.Object(
+  {
+    /** The addresses of pages to which links lead, except links to the page that they are on. */
+    links: Count,
+    /** The addresses that end like a file, or that links call a download. They are not requested. */
+    files: Count,
+    /** Hosts that are not part of the scan, those with the most addresses first. */
+    other_hosts: Type.Array(OtherHost, { maxItems: OTHER_HOSTS_MAX }),
+    /** The addresses of further hosts. */
+    other_hosts_left: Count,
+    /** Sitemaps of which only the beginning was read, because it lists more pages than the scan may test. */
+    sitemaps_cut: Count,
+  },
+  closed,
+);
+export type ReportDiscovery = Static<typeof ReportDiscovery>;
+
 export const Report = Type.Object(
   {
     schema_version: Type.Literal(1),
@@ -230,6 +256,7 @@ export const Report = Type.Object(
     page_pictures: Type.Optional(Type.Array(PagePicture, { minItems: 1 })),
     /** The number of addresses that were found and are not in `pages`: enough pages were tested, the time was up, too many are excluded, or they are too long. */
     addresses_left: Count,
+    discovery: ReportDiscovery,
   },
   closed,
 );

@@ -3,9 +3,10 @@
  * what formats without translations say of them. Pure.
  */
 import { coverageOf } from '../../core/scan/counts.ts';
+import { DISCOVERY_NOTE } from '../../core/scan/thresholds.ts';
 import { isAttempted } from '../results/score.ts';
 import { type PageCaveat, type TestedPage, testedPages, type UntestedFrame, type UntestedPage } from '../schema/page.ts';
-import type { Report } from '../schema/report.ts';
+import type { OtherHost, Report, ReportDiscovery } from '../schema/report.ts';
 import type { ReportWords } from '../words/words.ts';
 import { consentSentence, partialSentence } from './sentences.ts';
 
@@ -15,10 +16,11 @@ export interface Gaps {
   frames: { page: TestedPage; frame: UntestedFrame }[];
   caveats: { page: TestedPage; caveat: PageCaveat }[];
   addressesLeft: number;
+  discovery: ReportDiscovery;
 }
 
 /** Collects the gaps of a report. Attempted pages come before the others. */
-export function gapsOf({ pages, addresses_left: addressesLeft }: Report): Gaps {
+export function gapsOf({ pages, addresses_left: addressesLeft, discovery }: Report): Gaps {
   const tested = testedPages(pages);
   const untested = pages.filter((page): page is UntestedPage => !page.tested);
   const rank = ({ reason }: UntestedPage): number => (isAttempted(reason) ? 0 : 1);
@@ -28,6 +30,7 @@ export function gapsOf({ pages, addresses_left: addressesLeft }: Report): Gaps {
     frames: tested.flatMap((page) => page.frames_untested.map((frame) => ({ page, frame }))),
     caveats: tested.flatMap((page) => page.caveats.map((caveat) => ({ page, caveat }))),
     addressesLeft,
+    discovery,
   };
 }
 
@@ -72,13 +75,16 @@ export function untestedMessage({ reason, message, same_as, linked_from = [] }: 
 export const PARTIAL = 'partial_report';
 
 /** What else the reader of a report must know about the scan. */
-export function scanNotes(report: Pick<Report, 'addresses_left' | 'consent' | 'partial'>): { kind: string; message: string }[] {
+export function scanNotes(
+  report: Pick<Report, 'addresses_left' | 'consent' | 'discovery' | 'partial'>,
+): { kind: string; message: string }[] {
   const { consent, partial = false } = report;
   const left = leftMessage(report);
   return [
     ...(partial ? [{ kind: PARTIAL, message: partialSentence('en') }] : []),
     ...(consent === undefined ? [] : [{ kind: `consent_${consent.outcome}`, message: consentSentence(consent, 'en') }]),
     ...(left === null ? [] : [{ kind: 'addresses_left', message: left }]),
+    ...discoveryNotes(report.discovery),
   ];
 }
 
@@ -87,3 +93,40 @@ const leftMessage = ({ addresses_left: left }: Pick<Report, 'addresses_left'>): 
   left === 0
     ? null
     : `${left.toLocaleString('en')} more ${left === 1 ? 'address was' : 'addresses were'} found and not tested, because enough pages were tested, the time was up, the scan was canceled, the rules of the scan leave ${left === 1 ? 'it out, or it is' : 'them out, or they are'} too long.`;
+
+const plural = (n: number, one: string, other: string): string => `${n.toLocaleString('en')} ${n === 1 ? one : other}`;
+
+const namesOf = ({ links, sitemap_entries: entries }: Pick<OtherHost, 'links' | 'sitemap_entries'>): string => {
+  const named = [links > 0 && plural(links, 'link', 'links'), entries > 0 && plural(entries, 'sitemap entry', 'sitemap entries')];
+  return named.filter(Boolean).join(' and ');
+};
+
+/** What links and sitemaps name beside the pages of the scan. */
+export function discoveryNotes(found: ReportDiscovery): { kind: string; message: string }[] {
+  const { other_hosts: hosts, other_hosts_left: left, sitemaps_cut: cut } = found;
+  const named = [...hosts.map((host) => `${host.host} (${namesOf(host)})`), ...(left > 0 ? [`further hosts (${left} addresses)`] : [])];
+  const notes: [count: number, kind: string, message: string][] = [
+    [hosts.length, 'other_hosts', `Not part of the scan: ${named.join(', ')}. To test a host too, scan it by itself.`],
+    [cut, 'sitemaps_cut', `${plural(cut, 'sitemap was', 'sitemaps were')} not read to the end, because enough pages were found before.`],
+  ];
+  return notes.flatMap(([count, kind, message]) => (count === 0 ? [] : [{ kind, message }]));
+}
+
+/**
+ * What the message of a verdict says about a scan that may have missed the site. It tested a single page although there are links, or
+ * most links lead to another host. Null if there is nothing to say.
+ */
+export function discoveryNote(
+  { links, other_hosts: hosts }: ReportDiscovery,
+  { tested, maxPages, passed }: { tested: number; maxPages: number; passed: boolean | null },
+): string | null {
+  if (maxPages === 1) return null;
+  const single = tested === 1;
+  const host = passed === false ? undefined : hosts.find((one) => single || 2 * one.links > links || one.sitemap_entries > tested);
+  const parts = single && links > 0 ? [`only one page was tested although ${plural(links, 'link was', 'links were')} found`] : [];
+  if (host !== undefined)
+    parts.push(
+      `${host.host} is not part of the scan, but named by ${namesOf(host)}: scan it too, or, if this site is a preview of it, build the preview with links to itself`,
+    );
+  return parts.length === 0 ? null : `${DISCOVERY_NOTE} ${parts.join('; ')}.`;
+}

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { cleanUrl, isTooLong, pageKey, pageOf, repeatsItself, sameFamily, scopeOf } from './address.ts';
+import { cleanUrl, type PageAddress, pageKey, repeatsItself, sameFamily, scopeOf, targetOf } from './address.ts';
 
 const url = (text: string): URL => new URL(text);
 
@@ -113,24 +113,36 @@ describe('reading links', () => {
     [`https://www.example.org/${'x'.repeat(2048)}`, null],
   ];
   for (const [link, page] of cases)
-    it(`maps ${link.slice(0, 60)} to ${page ?? 'no page of the site'}`, () => expect(pageOf(link, site)?.href ?? null).to.equal(page));
+    it(`maps ${link.slice(0, 60)} to ${page ?? 'no page of the site'}`, () => {
+      const target = targetOf(link, site);
+      expect(target?.kind === 'page' ? target.page.href : null).to.equal(page);
+    });
 
   it('gives an address whose key does not change when it is read again', () => {
     const fragment = fc.array(fc.constantFrom('#/r', '#!', '#x', '#/'), { maxLength: 4 }).map((parts) => parts.join(''));
     fc.assert(
       fc.property(fc.constantFrom('/', '/a', '/a?b=1'), fragment, (path, end) => {
-        const page = pageOf(`https://www.example.org${path}${end}`, site)!;
+        const { page } = targetOf(`https://www.example.org${path}${end}`, site) as { page: PageAddress };
         expect(page.key).to.equal(pageKey(url(page.href)));
       }),
     );
   });
 
-  it('distinguishes addresses of the site that are too long from other links', () => {
-    const long = '?'.padEnd(2048, 'x');
-    for (const link of [`https://example.org/${long}`, `http://www.example.org/${long}`]) expect(isTooLong(link, site)).to.equal(true);
-    for (const link of ['https://example.org/', `https://example.com/${long}`, `data:,${long}`])
-      expect(isTooLong(link, site)).to.equal(false);
-  });
+  const long = '?'.padEnd(2048, 'x');
+  const kinds: [string, string | null][] = [
+    [`https://example.org/${long}`, 'too_long'],
+    [`http://www.example.org/${long}`, 'too_long'],
+    [`https://example.com/${long}`, 'other example.com'],
+    ['https://example.org:8443/a', 'other example.org:8443'],
+    [`data:,${long}`, null],
+    ['https://example.org/a.pdf', 'file'],
+    ['https://example.org/feed.xml', 'page'],
+  ];
+  for (const [link, kind] of kinds)
+    it(`tells where ${link.slice(0, 40)} leads: ${kind ?? 'nowhere'}`, () => {
+      const target = targetOf(link, site);
+      expect(target && (target.kind === 'other' ? `other ${target.host}` : target.kind)).to.equal(kind);
+    });
 });
 
 describe('hosts of one organisation', () => {

@@ -1,5 +1,6 @@
 /** Which URLs are the same page, which belong to the site, and which belong to the scan. Pure. */
 import type { CrawlRules } from '../../core/scan/options.ts';
+import { HOST_MAX } from '../../report/schema/report.ts';
 import { bareHost, movedWithin, sameSite } from '../../core/scan/site.ts';
 
 /** Query parameters that track visitors and do not change the page. */
@@ -123,23 +124,21 @@ function domainOf(host: string): string | null {
 /** An address that is longer is not followed, in characters. Links that are cut have one more (scripts/facts.js). */
 export const ADDRESS_MAX = 2048;
 
-/** Returns the address to load for a link, on the site's origin, or null if the link does not lead to a page of the site. */
-export function pageOf(link: string, site: URL): PageAddress | null {
-  const url = link.length > ADDRESS_MAX ? null : URL.parse(link);
-  if (url === null || !leadsTo(url, site) || isFile(url.pathname)) return null;
+/** Where a link leads: to a page or a file of the site, to another host, or to an address of the site that is too long. */
+export type LinkTarget =
+  { kind: 'page' | 'file'; page: PageAddress } | { kind: 'other'; host: string; href: string } | { kind: 'too_long' };
+
+/** Returns where a link leads; null if it is not on the web. Pages and files of the site get its origin. */
+export function targetOf(link: string, site: URL): LinkTarget | null {
+  const url = URL.parse(link);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.host.length > HOST_MAX) return null;
+  if (!sameSite(url, site)) return { kind: 'other', host: url.host, href: withoutAnchor(url.href) };
+  if (link.length > ADDRESS_MAX) return { kind: 'too_long' };
   const page = cleanUrl(url);
   page.protocol = site.protocol;
   page.host = site.host;
-  return addressOf(page);
+  return { kind: isFile(url.pathname) ? 'file' : 'page', page: addressOf(page) };
 }
-
-/** Whether a link leads to the site and is too long to be followed. */
-export function isTooLong(link: string, site: URL): boolean {
-  const url = link.length > ADDRESS_MAX ? URL.parse(link) : null;
-  return url !== null && leadsTo(url, site);
-}
-
-const leadsTo = (url: URL, site: URL): boolean => (url.protocol === 'http:' || url.protocol === 'https:') && sameSite(url, site);
 
 function isFile(path: string): boolean {
   return NOT_A_PAGE.test(path) && !PAGE_ABOUT_FILE.test(path);

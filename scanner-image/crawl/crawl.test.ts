@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { loadedVisit } from '../../test/support/loaded-visit.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
 import type { Visit } from '../page/visit/visit.ts';
+import { createDiscovery } from './listing.ts';
 import { crawl, SPARE_WORKERS, type Crawl } from './crawl.ts';
 
 const ORIGIN = 'https://a.test';
@@ -32,7 +33,7 @@ async function start(count: number, workers: number) {
       exclusionOf: () => null,
       refusal: () => null,
       moveTo: () => Promise.resolve(),
-      sitemapPages: () => Promise.resolve({ pages: [], left: [], beyond: 0 }),
+      sitemapPages: () => Promise.resolve({ pages: [], left: [], beyond: 0, named: createDiscovery(), cut: 0 }),
     },
     pool: {
       prepare: () => undefined,

@@ -3,10 +3,20 @@ import { createHash } from 'node:crypto';
 import { countViolations, isAttempted, pageScore, roundScore } from '../../report/results/score.ts';
 import { positionsOf } from '../../report/results/rule-outcomes.ts';
 import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/schema/page.ts';
+import type { ReportDiscovery } from '../../report/schema/report.ts';
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
 import type { PageFacts, Visit } from '../page/visit/visit.ts';
-import { isTooLong, type PageAddress, pageKey, pageOf, repeatsItself } from './address.ts';
-import { arrivalOf, createExclusions, createReferrers, listRedirectTargets, type Exclusions, type Referrers } from './listing.ts';
+import { type PageAddress, pageKey, repeatsItself, targetOf } from './address.ts';
+import {
+  arrivalOf,
+  createDiscovery,
+  createExclusions,
+  createReferrers,
+  type Discovery,
+  type Exclusions,
+  listRedirectTargets,
+  type Referrers,
+} from './listing.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
 import { CHAIN_MAX } from './queue.ts';
@@ -36,13 +46,16 @@ export interface Listing {
   redirectTargets: ReadonlyMap<string, string>;
   /** The number of addresses that were found and are not listed. */
   addressesLeft: number;
+  discovery: ReportDiscovery;
 }
 
 export function createCrawledPages(frontier: Frontier, site: Pick<Site, 'start' | 'origin' | 'exclusionOf'>) {
   const exclusions = createExclusions();
   const referrers = createReferrers();
   const duplicates = createDuplicates();
-  const queueLinks = createLinkQueue(frontier, site, { exclusions, referrers });
+  const discovery = createDiscovery();
+  let sitemapsCut = 0;
+  const queueLinks = createLinkQueue(frontier, site, { exclusions, referrers, discovery });
   /** The `url` of the page whose test covers an address, by the address's key. */
   const coveredBy = new Map<string, string>();
   referrers.follow(pageKey(site.start));
@@ -98,13 +111,15 @@ export function createCrawledPages(frontier: Frontier, site: Pick<Site, 'start' 
       if (visit.reason === 'document') return { outcome: 'document', page };
       return { outcome: isAttempted(visit.reason) ? 'failed' : 'disallowed', page };
     },
-    takeSitemaps({ pages, left, beyond }: SitemapPages): void {
+    takeSitemaps({ pages, left, beyond, named, cut }: SitemapPages): void {
       for (const { page, sitemap } of pages) {
         frontier.add(page, 1);
         referrers.follow(page.key, sitemap);
       }
       for (const { page, why, sitemap } of left) if (exclusions.add(page, why)) referrers.follow(page.key, sitemap);
       exclusions.count(beyond);
+      discovery.addSitemaps(named);
+      sitemapsCut = cut;
     },
     /** @param pages those of all visits, in the scan's order */
     list(pages: readonly ReportPage[]): Listing {
@@ -113,6 +128,7 @@ export function createCrawledPages(frontier: Frontier, site: Pick<Site, 'start' 
         pages: referrers.addTo([...listed.pages, ...exclusions.pages()]),
         redirectTargets: listed.redirectTargets,
         addressesLeft: exclusions.beyond() + frontier.left(),
+        discovery: { ...discovery.found(), sitemaps_cut: sitemapsCut },
       };
     },
   };
@@ -121,37 +137,44 @@ export function createCrawledPages(frontier: Frontier, site: Pick<Site, 'start' 
 /** The number of links whose page is remembered. Most links of a page are those of the page before. */
 const LINKS_REMEMBERED = 20_000;
 
-/** Returns the function that adds the links of a page to the frontier, or to the exclusions. */
+/** Returns the function that adds the links of a page to the frontier, or to what is listed or counted. */
 function createLinkQueue(
   frontier: Frontier,
   site: Pick<Site, 'origin' | 'exclusionOf'>,
-  { exclusions, referrers }: { exclusions: Exclusions; referrers: Referrers },
+  { exclusions, referrers, discovery }: { exclusions: Exclusions; referrers: Referrers; discovery: Discovery },
 ): (facts: LoadedVisit['facts'], on: Candidate) => void {
   /** The keys of pages by processed links; null for a link that is no page. */
   const processed = new Map<string, string | null>();
-  return ({ links, linksBeyond }, on) => {
+
+  /** @returns the key of a page of the site */
+  function take(link: string, on: Candidate, isFile: boolean): string | null {
+    const target = targetOf(link, site.origin());
+    if (target === null) return null;
+    if (target.kind === 'too_long') exclusions.count(1);
+    else if (target.kind === 'other') discovery.nameElsewhere(target);
+    else if (target.kind === 'file' || isFile) discovery.name('files', target.page.key);
+    if (target.kind !== 'page' || isFile) return null;
+    const { page } = target;
+    let wrong: WrongPage | null = null;
+    const isExcluded = (): boolean => (wrong = site.exclusionOf(page) ?? (repeatsItself(page) ? ENDLESS : null)) !== null;
+    const added = frontier.add(page, on.depth + 1, isExcluded);
+    if (added === 'endless') wrong = ENDLESS;
+    const isListed = wrong !== null && exclusions.add(page, wrong);
+    if (added === 'queued' || isListed) referrers.follow(page.key);
+    return page.key;
+  }
+
+  return ({ links, files, linksBeyond }, on) => {
     const from = { url: on.url.href, key: on.key };
-    const origin = site.origin();
     for (const link of links) {
       const known = processed.get(link);
-      if (known !== undefined) {
-        if (known !== null) referrers.link(known, from);
-        continue;
-      }
-      const page = pageOf(link, origin);
-      if (processed.size < LINKS_REMEMBERED) processed.set(link, page?.key ?? null);
-      if (page === null) {
-        if (isTooLong(link, origin)) exclusions.count(1);
-        continue;
-      }
-      let wrong: WrongPage | null = null;
-      const isExcluded = (): boolean => (wrong = site.exclusionOf(page) ?? (repeatsItself(page) ? ENDLESS : null)) !== null;
-      const added = frontier.add(page, on.depth + 1, isExcluded);
-      if (added === 'endless') wrong = ENDLESS;
-      const isListed = wrong !== null && exclusions.add(page, wrong);
-      if (added === 'queued' || isListed) referrers.follow(page.key);
-      referrers.link(page.key, from);
+      const key = known === undefined ? take(link, on, false) : known;
+      if (known === undefined && processed.size < LINKS_REMEMBERED) processed.set(link, key);
+      if (key === null) continue;
+      if (key !== on.key) discovery.name('links', key);
+      referrers.link(key, from);
     }
+    for (const link of files) take(link, on, true);
     exclusions.count(linksBeyond);
   };
 }
@@ -166,8 +189,8 @@ function sameMessage({ url, by }: SamePage, canonical: Pick<URL, 'href'>): strin
 function canonicalOf(visit: LoadedVisit, site: URL): PageAddress | null {
   const { canonical } = visit.facts;
   if (canonical === null) return null;
-  const page = pageOf(canonical, site);
-  return page === null || page.key === pageKey(visit.finalUrl) ? null : page;
+  const target = targetOf(canonical, site);
+  return target?.kind !== 'page' || target.page.key === pageKey(visit.finalUrl) ? null : target.page;
 }
 
 function testedPage(url: URL, visit: LoadedVisit, findings: PageFindings): ReportPage {

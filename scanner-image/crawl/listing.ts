@@ -1,4 +1,5 @@
 /** What a report says about addresses that were not tested: where they were found, why they are left out, which redirect target they lead to. Pure. */
+import { OTHER_HOSTS_MAX, type OtherHost, type ReportDiscovery } from '../../report/schema/report.ts';
 import { LINKED_FROM_MAX, type ReportPage, type TestedPage, type UntestedPage } from '../../report/schema/page.ts';
 import { cleanUrl, type PageAddress, pageKey, withoutParameters } from './address.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
@@ -41,6 +42,7 @@ export type Referrers = ReturnType<typeof createReferrers>;
 export const EXCLUSIONS_MAX = 100;
 /** The number of counted addresses, so that a scan cannot fill the memory. */
 const COUNTED_MAX = 100_000;
+const HOSTS_COUNTED_MAX = 10_000;
 
 export function createExclusions() {
   const listed = new Map<string, UntestedPage>();
@@ -68,6 +70,49 @@ export function createExclusions() {
 
 /** The addresses that were found and are not part of the scan. */
 export type Exclusions = ReturnType<typeof createExclusions>;
+
+/** Counts what links and sitemaps name. */
+export function createDiscovery() {
+  const seen = { links: new Set<string>(), files: new Set<string>() };
+  const hosts = new Map<string, OtherHost>();
+  let others = 0;
+  /** @returns whether the address is named for the first time */
+  function name(kind: keyof typeof seen, address: string): boolean {
+    if (seen[kind].has(address) || seen[kind].size === COUNTED_MAX) return false;
+    seen[kind].add(address);
+    return true;
+  }
+  function countHost(host: string, kind: 'links' | 'sitemap_entries', addresses = 1): void {
+    const counts = hosts.get(host) ?? { host, links: 0, sitemap_entries: 0 };
+    counts[kind] += addresses;
+    if (hosts.has(host) || hosts.size < HOSTS_COUNTED_MAX) hosts.set(host, counts);
+    else others += addresses;
+  }
+  return {
+    ...{ seen, hosts, name, countHost },
+    /** Counts the link to another host. */
+    nameElsewhere({ href, host }: { href: string; host: string }): void {
+      if (name('links', href)) countHost(host, 'links');
+    },
+    addSitemaps(named: { seen: { files: ReadonlySet<string> }; hosts: ReadonlyMap<string, OtherHost> }): void {
+      for (const address of named.seen.files) name('files', address);
+      for (const { host, sitemap_entries: entries } of named.hosts.values()) countHost(host, 'sitemap_entries', entries);
+    },
+    found(): Omit<ReportDiscovery, 'sitemaps_cut'> {
+      const size = (host: OtherHost): number => host.links + host.sitemap_entries;
+      const sorted = [...hosts.values()].sort((a, b) => size(b) - size(a));
+      return {
+        links: seen.links.size,
+        files: seen.files.size,
+        other_hosts: sorted.slice(0, OTHER_HOSTS_MAX),
+        other_hosts_left: sorted.slice(OTHER_HOSTS_MAX).reduce((sum, host) => sum + size(host), others),
+      };
+    },
+  };
+}
+
+/** What links and sitemaps name. Bounded. */
+export type Discovery = ReturnType<typeof createDiscovery>;
 
 /*
  * A redirect target (`redirected_to_gate` in reports) is a page that the site shows instead of several requested ones, such as a

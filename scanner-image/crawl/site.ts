@@ -4,8 +4,9 @@ import type { GuardedFetch } from '../egress/fetch.ts';
 import type { Session } from '../page/session/session.ts';
 import { ScanFailed } from '../pod/failure.ts';
 import { movedWithin, sameSite } from '../../core/scan/site.ts';
-import { addressOf, isTooLong, pageOf, scopeOf, type AddressParts, type PageAddress } from './address.ts';
+import { addressOf, scopeOf, targetOf, type AddressParts, type PageAddress } from './address.ts';
 import { destructiveRule, type DestructiveWord } from './destructive.ts';
+import { createDiscovery, type Discovery } from './listing.ts';
 import type { WrongPage } from './page-checks.ts';
 import { NO_ROBOTS, fetchRobots, type Robots } from './robots.ts';
 import { collectSitemaps } from './sitemaps.ts';
@@ -48,6 +49,10 @@ export interface SitemapPages {
   left: { page: PageAddress; why: WrongPage; sitemap?: string }[];
   /** The number of addresses that are too long, or not part of the scan and not in `left`. */
   beyond: number;
+  /** Their entries of other hosts, and files. */
+  named: Discovery;
+  /** The number of sitemaps of which only the beginning was read, because they list enough pages. */
+  cut: number;
 }
 
 const NOT_INCLUDED: WrongPage = { reason: 'excluded', message: 'The include and exclude rules of the scan leave out this address.' };
@@ -127,7 +132,8 @@ async function collectPages(
   { files, session, softDeadline }: SiteDeps,
   { origin, sitemaps, exclusionOf }: { origin: URL; sitemaps: URL[]; exclusionOf: Site['exclusionOf'] },
 ): Promise<SitemapPages> {
-  if (!crawl.sitemap || pagesReserved === 1) return { pages: [], left: [], beyond: 0 };
+  const named = createDiscovery();
+  if (!crawl.sitemap || pagesReserved === 1) return { pages: [], left: [], beyond: 0, named, cut: 0 };
   const left: SitemapPages['left'] = [];
   /** The first sitemap that lists a page, by the key of the page. */
   const listedIn = new Map<string, string>();
@@ -137,11 +143,12 @@ async function collectPages(
     isDefault,
     enough: pagesReserved * 2 + 20,
     take(text, { href: sitemap }) {
-      const page = pageOf(text, origin);
-      if (page === null) {
-        if (isTooLong(text, origin)) beyond += 1;
-        return null;
-      }
+      const target = targetOf(text, origin);
+      if (target?.kind === 'other') named.countHost(target.host, 'sitemap_entries');
+      if (target?.kind === 'too_long') beyond += 1;
+      if (target?.kind === 'file') named.name('files', target.page.key);
+      if (target?.kind !== 'page') return null;
+      const { page } = target;
       const why = exclusionOf(page);
       if (why === null) {
         if (!listedIn.has(page.key)) listedIn.set(page.key, sitemap);
@@ -159,7 +166,7 @@ async function collectPages(
     why: { reason: 'excluded' as const, message: `${message} Pages that only this sitemap lists are not part of the scan.` },
   }));
   const pages = found.pages.map((page) => ({ page, sitemap: listedIn.get(page.key)! }));
-  return { pages, left: [...unread, ...left], beyond };
+  return { pages, left: [...unread, ...left], beyond, named, cut: found.cut };
 }
 
 /** Whether an address is the one that the scan was started with, on whatever host. The browser requests it without its hash route. */

@@ -26,8 +26,6 @@ export interface SitemapOptions {
   enough: number;
   /** Returns the page to collect, or null. */
   take: (url: string, sitemap: URL) => PageAddress | null;
-  /** Returns where a sitemap is read. Default: where it is named. */
-  locate?: (sitemap: URL) => URL;
   /** In milliseconds since the epoch. */
   deadline: number;
   headersFor?: (url: URL) => Record<string, string>;
@@ -57,8 +55,7 @@ export async function collectSitemaps(starts: URL[], files: GuardedFetch, option
   let level = starts;
   for (let depth = 0; level.length > 0; depth++) {
     const next: URL[] = [];
-    for (const named of level) {
-      const url = options.locate?.(named) ?? named;
+    for (const url of level) {
       if (seen.has(url.href)) continue;
       if (pages.size >= options.enough * FILES_FACTOR) {
         seen.add(url.href);

@@ -87,6 +87,28 @@ describe('addresses of a scan', () => {
     expect(paths(testedOf(pages))).to.deep.equal(['/', '/find?q=%93%FA', '/find?q=%96{']);
   });
 
+  it('of other hosts are counted by host, from links and sitemaps, and so are files', async () => {
+    await open({
+      '/': html(
+        `${anchors('https://a.test/1', 'https://a.test/1#x', 'https://a.test/2', '/b', '/plan.pdf')}<a href="/save" download>Save</a>`,
+      ),
+      '/b': html(anchors('https://a.test/2', 'https://b.test:8080/', '/b#x')),
+      '/sitemap.xml': '<urlset><url><loc>https://a.test/3</loc></url></urlset>',
+    });
+    const { discovery } = await scan(`${site.origin}/`);
+    expect(discovery).to.deep.equal({
+      links: 4,
+      files: 2,
+      other_hosts: [
+        { host: 'a.test', links: 2, sitemap_entries: 1 },
+        { host: 'b.test:8080', links: 1, sitemap_entries: 0 },
+      ],
+      other_hosts_left: 0,
+      sitemaps_cut: 0,
+    });
+    expect(site.hits('/plan.pdf') + site.hits('/save')).to.equal(0);
+  });
+
   describe('that name a canonical address', () => {
     const fault = '<img src="data:,">';
 

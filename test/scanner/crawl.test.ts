@@ -164,7 +164,7 @@ describe('crawl', () => {
     expect((await failureOf(scan(`${site.origin}/`))).message).to.include('status 503');
   });
 
-  it('reads sitemaps from robots.txt, indexes and gzip, ignores other sites, and lists a sitemap that is missing', async () => {
+  it('reads sitemaps from robots.txt, indexes and gzip, counts files and other sites, and lists a sitemap that is missing', async () => {
     const self: { origin: string } = { origin: '' };
     const map = (...urls: string[]): string =>
       `<?xml version="1.0"?><urlset xmlns="x">${urls.map((url) => `<url><loc>${url}</loc></url>`).join('')}</urlset>`;
@@ -183,8 +183,9 @@ describe('crawl', () => {
       '/z': html('', { title: 'z' }),
     });
     self.origin = site.origin;
-    const { pages } = await scan(`${site.origin}/`);
+    const { pages, discovery } = await scan(`${site.origin}/`);
     expect(paths(pages)).to.deep.equal(['/', '/a', '/x?a=1&b=2', '/z', '/gone.xml']);
+    expect(discovery).to.deep.include({ files: 1, other_hosts: [{ host: 'other.test', links: 0, sitemap_entries: 1 }] });
     expect(untested(pages, '/gone.xml').message).to.include('status 404');
   });
 

@@ -22,6 +22,7 @@ export const loadedVisit = (url: URL, facts: Partial<PageFacts> = {}, more: Part
     failedParts: [],
     foreignSheets: [],
     links: [],
+    files: [],
     linksBeyond: 0,
     ...facts,
   },

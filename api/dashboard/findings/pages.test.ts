@@ -13,7 +13,19 @@ const tested = (name: string, score: number, total: number): ViewPage => ({
   counts: { total, critical: total, serious: 0, moderate: 0, minor: 0 },
 });
 const listOf = (pages: ViewPage[], params: Record<string, unknown> = {}): string =>
-  String(pageList('a', { pages, pages_total: pages.length, pages_with_gaps: 0, addresses_left: 0 }, readPageListQuery(params)));
+  String(
+    pageList(
+      'a',
+      {
+        pages,
+        pages_total: pages.length,
+        pages_with_gaps: 0,
+        addresses_left: 0,
+        discovery: { links: 0, files: 0, other_hosts: [], other_hosts_left: 0, sitemaps_cut: 0 },
+      },
+      readPageListQuery(params),
+    ),
+  );
 
 describe('the list of pages', () => {
   it('has links to the pages that link to an untested one, if it knows any', () => {

@@ -36,7 +36,7 @@ export function readPageListQuery(params: Readonly<Record<string, unknown>>): Pa
   return { sort, part: typeof part === 'string' && /^[1-9]\d{0,3}$/.test(part) ? Number(part) : 1 };
 }
 
-type Listed = Pick<ReportView, 'pages' | 'pages_total' | 'pages_with_gaps' | 'addresses_left' | 'consent'>;
+type Listed = Pick<ReportView, 'pages' | 'pages_total' | 'pages_with_gaps' | 'addresses_left' | 'consent' | 'discovery'>;
 type TestedPage = Extract<ViewPage, { tested: true }>;
 
 interface Numbered {

@@ -5,6 +5,7 @@ import { orderedMetadata } from '../../../core/scan/metadata.ts';
 import { describeStep, type PrepareStep } from '../../../core/scan/steps.ts';
 import {
   checkThresholds,
+  discoveryIn,
   notesOf,
   THRESHOLDS,
   type ThresholdCheck,
@@ -43,7 +44,7 @@ export function scanResult(row: ScanRow, pages: readonly Counts[] | undefined): 
 function headline({ phase, passed, message: stored, options, outcome }: ScanRow, explained: ScoreSentences | null): Html {
   const ended = phase === 'failed' ? 'The scan failed.' : phase === 'canceled' ? 'The scan was canceled.' : (explained?.verdict ?? null);
   // The sentence about the verdict names the missed thresholds.
-  const message = ended === explained?.verdict && outcome !== null ? notesText(options.thresholds, outcome) : stored;
+  const message = ended === explained?.verdict && outcome !== null ? notesText(options.thresholds, outcome, stored) : stored;
   if (ended === null && message === null) return NOTHING;
   const kind: NoticeKind =
     phase === 'failed' || passed === false
@@ -60,9 +61,9 @@ function headline({ phase, passed, message: stored, options, outcome }: ScanRow,
   return notice({ kind, title: ended ?? undefined, body, id: 'outcome' });
 }
 
-function notesText(thresholds: Thresholds, outcome: Outcome): string | null {
+function notesText(thresholds: Thresholds, outcome: Outcome, stored: string | null): string | null {
   const missed = checkThresholds(thresholds, outcome).filter(({ met }) => !met);
-  return notesOf(missed, outcome).join(' ') || null;
+  return [...notesOf(missed, outcome), discoveryIn(stored)].filter(Boolean).join(' ') || null;
 }
 
 /** What differs from the baseline, before everything else: the gate is about it. */

@@ -110,6 +110,7 @@ function recompute(
 
   const derived = deriveResults(pages, options.thresholds, {
     partial,
+    found: { discovery: report.discovery, maxPages: scan.options.pages_requested },
     ...(chosen && { baseline: { chosen, scan, tools: report.tools } }),
     ...(knownIssues && { known: knownIssues }),
   });

@@ -39,6 +39,18 @@ function hrefOf(element) {
   return page.length < href.length && page === location.href.split('#', 1)[0] ? null : page.slice(0, MAX_URL + 1);
 }
 
+/** The addresses that links of the document name: those of pages, and those that a link calls a download. */
+function linksOf(everywhere) {
+  const found = { links: new Set(), files: new Set() };
+  for (const anchor of everywhere('a[*|href], area[href]')) {
+    const href = hrefOf(anchor);
+    if (href !== null) found[anchor.hasAttribute('download') ? 'files' : 'links'].add(href);
+  }
+  const lists = Object.entries(found).map(([name, addresses]) => [name, [...addresses].slice(0, MAX_LINKS)]);
+  const linksBeyond = Object.values(found).reduce((sum, { size }) => sum + Math.max(0, size - MAX_LINKS), 0);
+  return { ...Object.fromEntries(lists), linksBeyond };
+}
+
 /** What the browser says about a document in XML that is not well formed; null if it is. It shows only the part before the error. */
 function parserError() {
   if (document.contentType === 'text/html') return null;
@@ -58,17 +70,6 @@ function sizeOfDocument() {
 function facts() {
   const roots = rootsOf();
   const everywhere = (selector) => roots.flatMap((root) => [...queryIn(root, selector)]);
-  const links = [];
-  const seen = new Set();
-  let linksBeyond = 0;
-  for (const anchor of everywhere('a[*|href], area[href]')) {
-    if (anchor.hasAttribute('download')) continue;
-    const href = hrefOf(anchor);
-    if (href === null || seen.has(href)) continue;
-    seen.add(href);
-    if (links.length < MAX_LINKS) links.push(href);
-    else linksBeyond += 1;
-  }
   const canonical = document.querySelector('link[rel~="canonical" i][href]');
   const html = document.documentElement;
   return {
@@ -86,8 +87,7 @@ function facts() {
     visible: globalThis.curbcut.visible(roots),
     failedParts,
     foreignSheets: globalThis.curbcutSheets.foreign(roots),
-    links,
-    linksBeyond,
+    ...linksOf(everywhere),
   };
 }
 

@@ -43,7 +43,9 @@ export interface PageFacts {
   foreignSheets: ForeignSheet[];
   /** Absolute links of the document and its open shadow roots, in document order, without fragments other than hash routes. Long ones are cut. */
   links: string[];
-  /** The number of links that are too many for `links`. */
+  /** The same of links that say that they are downloads. */
+  files: string[];
+  /** The number of links that are too many for these lists. */
   linksBeyond: number;
 }
 

@@ -1,0 +1,56 @@
+import { expect } from 'chai';
+import type { ReportDiscovery } from '../schema/report.ts';
+import { discoveryNote, discoveryNotes } from './gaps.ts';
+
+const found = (links: number, ...hosts: [host: string, links: number, entries: number][]): ReportDiscovery => ({
+  links,
+  files: 0,
+  other_hosts: hosts.map(([host, links, sitemap_entries]) => ({ host, links, sitemap_entries })),
+  other_hosts_left: 0,
+  sitemaps_cut: 0,
+});
+const TO_DO = 'scan it too, or, if this site is a preview of it, build the preview with links to itself.';
+const MANY = { tested: 5, maxPages: 50, passed: true };
+const ONE = { ...MANY, tested: 1 };
+
+describe('what a message says about pages that a scan may have missed', () => {
+  const cases: [string, ReportDiscovery, typeof MANY, string | null][] = [
+    [
+      'a preview whose links name the production host',
+      found(12, ['www.town.example', 12, 0]),
+      ONE,
+      `Found: only one page was tested although 12 links were found; www.town.example is not part of the scan, but named by 12 links: ${TO_DO}`,
+    ],
+    [
+      'most links of several pages',
+      found(9, ['a.test', 5, 0], ['b.test', 1, 0]),
+      MANY,
+      `Found: a.test is not part of the scan, but named by 5 links: ${TO_DO}`,
+    ],
+    [
+      'a sitemap of another host',
+      found(3, ['a.test', 0, 6]),
+      MANY,
+      `Found: a.test is not part of the scan, but named by 6 sitemap entries: ${TO_DO}`,
+    ],
+    ['a page whose links were not tested', found(1), ONE, 'Found: only one page was tested although 1 link was found.'],
+    [
+      'a gate that fails for other reasons',
+      found(2, ['a.test', 2, 0]),
+      { ...ONE, passed: false },
+      'Found: only one page was tested although 2 links were found.',
+    ],
+    ['links to hosts around a site', found(9, ['a.test', 4, 0], ['b.test', 4, 1]), MANY, null],
+    ['a site of one page', found(0), ONE, null],
+    ['a scan of one page', found(3, ['a.test', 3, 0]), { ...ONE, maxPages: 1 }, null],
+  ];
+  for (const [name, discovery, scan, note] of cases) it(name, () => expect(discoveryNote(discovery, scan)).to.equal(note));
+
+  it('names all hosts in its notes', () => {
+    const notes = discoveryNotes({ ...found(3, ['a.test', 1, 2], ['b.test', 0, 1]), other_hosts_left: 7, sitemaps_cut: 1 });
+    expect(notes.map(({ kind, message }) => `${kind} ${message}`)).to.deep.equal([
+      'other_hosts Not part of the scan: a.test (1 link and 2 sitemap entries), b.test (1 sitemap entry), further hosts (7 addresses). To test a host too, scan it by itself.',
+      'sitemaps_cut 1 sitemap was not read to the end, because enough pages were found before.',
+    ]);
+  });
+});
