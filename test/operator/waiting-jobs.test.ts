@@ -62,7 +62,7 @@ describe('operator: Jobs whose pods do not start', function () {
       await scan.reaches('reported as blocked by the quota', (read) => reasonOf(read, 'Succeeded') === 'QuotaExceeded');
     expect(gets.filter((path) => path.endsWith('/events'))).to.have.length(9);
     // Those of docs/sizing.md.
-    expect([...watches].filter((path) => path.includes(`/namespaces/${context.team}/`))).to.have.length(8);
-    expect(watches.size).to.equal(3 * 8 + 2);
+    expect([...watches].filter((path) => path.includes(`/namespaces/${context.team}/`))).to.have.length(9);
+    expect(watches.size).to.equal(3 * 9 + 1);
   });
 });
