@@ -5,7 +5,7 @@ import { positionsOf } from '../../report/results/rule-outcomes.ts';
 import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/schema/page.ts';
 import type { ReportDiscovery } from '../../report/schema/report.ts';
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
-import type { PageFacts, Visit } from '../page/visit/visit.ts';
+import type { Links, PageFacts, Visit } from '../page/visit/visit.ts';
 import { type PageAddress, pageKey, repeatsItself, targetOf } from './address.ts';
 import {
   arrivalOf,
@@ -78,7 +78,7 @@ export function createCrawledPages(frontier: Frontier, site: Pick<Site, 'start' 
     const compared = {
       key: keys[1],
       canonicalKey: canonical?.key ?? null,
-      content: visit.facts.content,
+      content: contentOf(visit.facts),
       findings: visit.findings,
     };
     const isComparable = visit.facts.visible.own && !visit.caveats.some(({ kind }) => UNSETTLED.has(kind));
@@ -149,11 +149,10 @@ function createLinkQueue(
   /** @returns the key of a page of the site */
   function take(link: string, on: Candidate, isFile: boolean): string | null {
     const target = targetOf(link, site.origin());
-    if (target === null) return null;
-    if (target.kind === 'too_long') exclusions.count(1);
-    else if (target.kind === 'other') discovery.nameElsewhere(target);
-    else if (target.kind === 'file' || isFile) discovery.name('files', target.page.key);
-    if (target.kind !== 'page' || isFile) return null;
+    if (target?.kind === 'too_long') exclusions.count(1);
+    else if (target?.kind === 'other' && discovery.name('links', target.href)) discovery.countHost(target.host, 'links');
+    else if (target?.kind === 'file' || (target?.kind === 'page' && isFile)) discovery.name('files', target.page.key);
+    if (target?.kind !== 'page' || isFile) return null;
     const { page } = target;
     let wrong: WrongPage | null = null;
     const isExcluded = (): boolean => (wrong = site.exclusionOf(page) ?? (repeatsItself(page) ? ENDLESS : null)) !== null;
@@ -164,7 +163,7 @@ function createLinkQueue(
     return page.key;
   }
 
-  return ({ links, files, linksBeyond }, on) => {
+  function takeLinks({ links, files, linksBeyond }: Links, on: Candidate): void {
     const from = { url: on.url.href, key: on.key };
     for (const link of links) {
       const known = processed.get(link);
@@ -176,6 +175,12 @@ function createLinkQueue(
     }
     for (const link of files) take(link, on, true);
     exclusions.count(linksBeyond);
+  }
+
+  return (facts, on) => {
+    takeLinks(facts, on);
+    // What a frame of another site shows is tested with the page, but where it leads is that site's.
+    for (const frame of facts.frames) if (targetOf(frame.url, site.origin())?.kind !== 'other') takeLinks(frame, on);
   };
 }
 
@@ -237,6 +242,12 @@ interface ComparedPage {
   /** Null if only the page's links were read. */
   findings: PageFindings | null;
 }
+
+/** A page that displays only frames is its frames. */
+const contentOf = ({ isFrameset, content, frames }: PageFacts): PageFacts['content'] =>
+  isFrameset && frames.length > 0
+    ? { whole: frames.map((frame) => frame.content.whole).join(), main: frames.map((frame) => frame.content.main).join() }
+    : content;
 
 /** The page whose test covers another, and what made them equal. */
 interface SamePage {

@@ -90,10 +90,6 @@ export function createDiscovery() {
   }
   return {
     ...{ seen, hosts, name, countHost },
-    /** Counts the link to another host. */
-    nameElsewhere({ href, host }: { href: string; host: string }): void {
-      if (name('links', href)) countHost(host, 'links');
-    },
     addSitemaps(named: { seen: { files: ReadonlySet<string> }; hosts: ReadonlyMap<string, OtherHost> }): void {
       for (const address of named.seen.files) name('files', address);
       for (const { host, sitemap_entries: entries } of named.hosts.values()) countHost(host, 'sitemap_entries', entries);

@@ -109,6 +109,45 @@ describe('addresses of a scan', () => {
     expect(site.hits('/plan.pdf') + site.hits('/save')).to.equal(0);
   });
 
+  describe('in frames', () => {
+    const menu = (...to: string[]): string => html(`<nav>${anchors(...to)}</nav>`);
+    const frameset = (...frames: string[]): string =>
+      `<!doctype html><html lang="en"><head><title>Frames</title></head><frameset cols="1,2">${frames.map((src) => `<frame title="${src}" src="${src}">`).join('')}</frameset></html>`;
+
+    it('of the site are followed, also nested and late ones, and those of other sites are not', async () => {
+      const other = await openSite({ '/': menu('/not-ours') });
+      const late = script(`setTimeout(() => document.body.insertAdjacentHTML('beforeend', '<a href="/late">late</a>'), 300)`);
+      await open({
+        '/': frameset('/_menu', '/_outer'),
+        '/_menu': menu('/one', '/two').replace('</body>', `${late}</body>`),
+        '/_outer': html(
+          `<iframe title="c" src="/_inner"></iframe><iframe title="d" sandbox src="/_sandbox"></iframe><iframe title="e" src="${other.origin.replace('127.0.0.1', 'localhost')}/"></iframe>`,
+        ),
+        '/_inner': menu('/three'),
+        '/_sandbox': menu('/four'),
+        ...Object.fromEntries(['/one', '/two', '/three', '/four', '/late'].map((path) => [path, html(path)])),
+      });
+      const { pages, discovery } = await scan(`${site.origin}/`);
+      await other.close();
+      expect(paths(testedOf(pages)).sort()).to.deep.equal(['/', '/four', '/late', '/one', '/three', '/two']);
+      expect(discovery.other_hosts).to.deep.equal([]);
+    });
+
+    it('are what a frameset is: two with other frames are two pages, and one is read although it is not part of the scan', async () => {
+      const content: Route = (request, response) =>
+        response.writeHead(200, { 'content-type': 'text/html' }).end(html(`Text ${request.url}`));
+      await open({
+        '/': frameset('/_menu', '/_c?id=0'),
+        '/_menu': menu('/docs/1', '/docs/2'),
+        '/_c': content,
+        '/docs/1': frameset('/_menu', '/_c?id=1'),
+        '/docs/2': frameset('/_menu', '/_c?id=2'),
+      });
+      const { pages } = await scan(`${site.origin}/`, { crawl: { include: ['/docs/*'] } });
+      expect(paths(testedOf(pages))).to.deep.equal(['/docs/1', '/docs/2']);
+    });
+  });
+
   describe('that name a canonical address', () => {
     const fault = '<img src="data:,">';
 

@@ -11,13 +11,14 @@ import type { WrongPage } from '../../crawl/page-checks.ts';
 import type { OriginValue, SignIn } from '../session/sign-in.ts';
 import { noOutcomes, type WaitOutcomes } from '../../crawl/wait-history.ts';
 import { arrive, KEEPS_REDIRECTING, MAX_HOPS, navigate } from '../visit/load.ts';
-import { type Look, lookAgain, restOnce, type WrongLook } from '../visit/looks.ts';
+import { askAll, type Look, lookAgain, restOnce, type WrongLook } from '../visit/looks.ts';
 import { outOfTime, type Stage } from '../visit/caveats.ts';
 import type { Cdp } from './cdp.ts';
 import {
   budgetFor,
   createConditionVariable,
   type FailedVisit,
+  type FrameFacts,
   HungOnScroll,
   type PageFacts,
   startVisitClock,
@@ -266,13 +267,17 @@ async function look(
   const wrong = checkDisplayed(tab, request, facts) ?? (await missingMarker(frame, { world, marker: request.marker }, clock));
   if (wrong !== null) return { wrong, finalUrl };
   const before = [...renderedCaveats(tab, facts), ...closedRoots(closed)];
-  if (!request.test) return { finalUrl, facts, tested: null, frames: [], caveats: before, tookMs: clock.spent() - beganAt };
+  // The links of frames are known only after their test.
+  if (!request.test && !facts.hasFrames)
+    return { finalUrl, facts, tested: null, frames: [], caveats: before, tookMs: clock.spent() - beganAt };
   const { sheetText } = traffic.requests;
   // The others have a caveat of their own.
   const sheets = readsSheets(deps.options) ? facts.foreignSheets.filter(({ href }) => !tab.faults.lacksStyles(href)) : [];
   const unread = await frame.whileAlive(readForeignSheets(world, sheetText, sheets), clock.left(), 'reading style sheets');
   const testing = testDocument(target, world, deps, { msLeft: clock.left, sheetText });
   const { frames, ...found } = await frame.whileAlive(testing, clock.left(), 'testing');
+  const [, ...inFrames] = frames.length === 0 ? [] : await askAll<FrameFacts>(tab, [world, ...frames], 'curbcut.frameFacts()', clock);
+  facts.frames = inFrames.filter((answer) => answer !== null);
   const tested = deps.redact?.(found) ?? found;
   const left =
     checkBlockedNavigation(tab, request) ?? (frame.shown.url === finalUrl ? null : checkDisplayed(tab, request, await readFacts()));
@@ -283,7 +288,7 @@ async function look(
     ...tested.caveats,
     ...closedRoots(closed + tested.closedRoots),
   ];
-  return { finalUrl, facts, tested, frames, caveats, tookMs: clock.spent() - beganAt };
+  return { finalUrl, facts, tested: request.test ? tested : null, frames, caveats, tookMs: clock.spent() - beganAt };
 }
 
 function failedVisit({ frame, traffic }: OpenTab, clock: VisitClock, wrong: WrongPage, more: Partial<FailedVisit> = {}): FailedVisit {

@@ -66,10 +66,19 @@ function sizeOfDocument() {
   return { width: Math.min(Math.max(width, 1), MAX_SIDE), height: Math.min(Math.max(height, 1), MAX_SIDE) };
 }
 
+const everywhereIn = (roots) => (selector) => roots.flatMap((root) => [...queryIn(root, selector)]);
+
+/** What a frame adds to its page. The document of an attribute belongs to the origin of the page, or to none. */
+const frameFacts = () => ({
+  url: /^https?:/.test(location.href) ? location.href : self.origin,
+  content: content(),
+  ...linksOf(everywhereIn(rootsOf())),
+});
+
 /** The facts about a page that the crawl needs. */
 function facts() {
   const roots = rootsOf();
-  const everywhere = (selector) => roots.flatMap((root) => [...queryIn(root, selector)]);
+  const everywhere = everywhereIn(roots);
   const canonical = document.querySelector('link[rel~="canonical" i][href]');
   const html = document.documentElement;
   return {
@@ -87,7 +96,10 @@ function facts() {
     visible: globalThis.curbcut.visible(roots),
     failedParts,
     foreignSheets: globalThis.curbcutSheets.foreign(roots),
+    hasFrames: everywhere('iframe, frame, object, embed').length > 0,
+    isFrameset: document.body !== null && nameOf(document.body) === 'frameset',
     ...linksOf(everywhere),
+    frames: [],
   };
 }
 
@@ -263,4 +275,4 @@ function content() {
 
 /** Whether a document is a web page that the browser could read. */
 const documentKind = () => ({ contentType: document.contentType, parserError: parserError() });
-globalThis.curbcut = { ...globalThis.curbcut, facts: () => JSON.stringify(facts()), documentKind };
+globalThis.curbcut = { ...globalThis.curbcut, facts: () => JSON.stringify(facts()), frameFacts, documentKind };

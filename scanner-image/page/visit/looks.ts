@@ -155,7 +155,7 @@ async function rest(deps: ArrivalDeps, request: VisitRequest, { world, clock, ms
 const outstanding = ({ traffic }: ArrivalDeps): string[] => traffic.requests.outstanding().map(({ url }) => url);
 
 /** Evaluates an expression in documents; null for a frame that was removed, was replaced or does not answer. */
-function askAll<T>(
+export function askAll<T>(
   { frame }: ArrivalDeps,
   [top, ...frames]: readonly IsolatedWorld[],
   expression: string,

@@ -19,7 +19,7 @@ export interface VisibleContent {
 }
 
 /** Facts that the script in the page reports. */
-export interface PageFacts {
+export interface PageFacts extends Links {
   title: string;
   language: string | null;
   contentType: string;
@@ -41,12 +41,27 @@ export interface PageFacts {
   failedParts: { kind: 'scripts' | 'styles'; url: string }[];
   /** Style sheets of other origins, which scripts cannot read. */
   foreignSheets: ForeignSheet[];
+  /** Whether it may have frames. */
+  hasFrames: boolean;
+  /** Whether frames are all that the document displays. */
+  isFrameset: boolean;
+  /** What its frames add to a tested page. */
+  frames: FrameFacts[];
+}
+
+export interface Links {
   /** Absolute links of the document and its open shadow roots, in document order, without fragments other than hash routes. Long ones are cut. */
   links: string[];
   /** The same of links that say that they are downloads. */
   files: string[];
   /** The number of links that are too many for these lists. */
   linksBeyond: number;
+}
+
+export interface FrameFacts extends Links {
+  /** The address of its document, or the origin to which that belongs. */
+  url: string;
+  content: PageFacts['content'];
 }
 
 export interface VisitRequest {
