@@ -180,7 +180,7 @@ export function baselineFrom(values: BaselineValues, thresholds: Thresholds): { 
 export function countFrom({ 'baseline-count': text }: BaselineValues): { count?: BaselineCount } {
   const count = BASELINE_COUNTS.find((one) => one === text);
   if (count === undefined && text !== undefined) throw new UsageError(`--baseline-count must be ${BASELINE_COUNTS.join(' or ')}.`, 'scan');
-  return count === undefined ? {} : { count };
+  return count === undefined || count === 'elements' ? {} : { count };
 }
 
 /** @throws UsageError */

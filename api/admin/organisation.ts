@@ -145,10 +145,11 @@ export const ORGANISATION: Record<string, Command> = {
     async run({ positionals, values: { all } }, context) {
       const { organisations } = context.stores;
       if (all === positionals.length > 0) throw new CommandRefused('Name organisations, or use --all.', true);
-      const managed = (await organisations.list()).filter(({ managedBy }) => managedBy === 'manifest').map(({ id }) => id);
-      const unknown = positionals.find((id) => !managed.includes(id));
+      const managed = (await organisations.list()).filter(({ managedBy }) => managedBy === 'manifest');
+      const unknown = positionals.find((id) => !managed.some((one) => one.id === id));
       if (unknown !== undefined) throw new CommandRefused(`No manifest has managed an organisation ${unknown}.`);
-      const ids = all ? managed : positionals;
+      // Where a cluster is built again nothing was deleted. What was deleted by its owner comes back by its name only.
+      const ids = all ? managed.filter(({ deletedAt }) => deletedAt === null).map(({ id }) => id) : positionals;
       for (const id of ids) if (await organisations.restore(id)) await record(context, id, 'organisation.restore', id);
       return { data: { restored: ids }, lines: [`The next Organisation object has its organisation again: ${listed(ids)}.`] };
     },

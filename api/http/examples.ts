@@ -137,7 +137,7 @@ export const EXAMPLES = {
     next_cursor: 'WzE3NzI0NDU2MDAwMDAsIjNmMmI4YzFlIl0',
   },
   events: {
-    progress: { event: 'progress', status: 'scanning', scan_id: SCAN, pages_scanned: 3, pages_total: 12 },
+    progress: { event: 'progress', status: 'scanning', scan_id: SCAN, pages_scanned: 3, pages_total: 12, message: null },
     complete: { event: 'complete', scan_id: SCAN, status: 'done', ...FINDINGS, passed: false, message: MISSED },
   },
   publicScan: {

@@ -63,15 +63,22 @@ export const endAccess: Change = async (to, { metadata: { name: id } }, signal) 
   return true;
 };
 
-/** Cancels the live scans. */
+/** The limit for canceling a scan, in milliseconds: an admission webhook of its namespace may hang. */
+const WRITE_WITHIN_MS = 5000;
+
+/** Cancels the live scans. One that cannot be written does not stop the others. @throws the first error */
 export const endScans: Change = async ({ context: { scanClient } }, { metadata: { name: id } }, signal) => {
+  let failed: Error | null = null;
   for (const scan of scanClient.list()) {
     const isLive = scan.status?.organisation === id && scan.spec.cancel !== true && !hasEnded(scan);
     if (!isLive || scan.metadata.deletionTimestamp !== undefined) continue;
-    await scanClient.patchSpec(scan, { cancel: true }, signal).catch((error: unknown) => {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(WRITE_WITHIN_MS)]);
+    await scanClient.patchSpec(scan, { cancel: true }, within).catch((error: Error) => {
       // It is gone, or another scan has its name.
-      if (!(error instanceof ObjectGone || hasCode(error, 409, 422))) throw error;
+      if (!(error instanceof ObjectGone || hasCode(error, 409, 422))) failed ??= error;
     });
   }
+  signal.throwIfAborted();
+  if (failed !== null) throw failed;
   return true;
 };

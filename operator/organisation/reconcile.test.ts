@@ -250,7 +250,7 @@ describe('the reconcile of an Organisation', () => {
 
     it('cancels and waits for live scans, and says how many there are', async () => {
       const waiting = await reconcile({ resource, record: recordWith({ organisation: closed }) });
-      expect(waiting.actions.shift()).to.deep.equal({ do: 'endScans' });
+      expect(waiting.actions.pop()).to.deep.equal({ do: 'endScans' });
       const { conditions } = statusOf(waiting);
       expect(conditionOf(conditions, 'Ready')).to.include({ status: 'False', reason: 'ScansLive' });
       expect(conditionOf(conditions, 'Ready')!.message).to.match(/1 scan is live\.$/);

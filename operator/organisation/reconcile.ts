@@ -81,8 +81,9 @@ async function reconcileDeletion(facts: OrganisationFacts, to: OrganisationWrite
   if (organisation.deletedAt === null || !organisation.blocked) return change(close, endAccess, endScans);
   const live = account?.liveScans ?? 0;
   if (live > 0) {
+    const next = await writeStatus(facts, deleting(live), to, signal, LIVE_SCANS_EVERY_MS);
     await endScans(to, resource, signal);
-    return writeStatus(facts, deleting(live), to, signal, LIVE_SCANS_EVERY_MS);
+    return next;
   }
   if (organisation.namespaces.length > 0) return change(claim([]));
   if (record.webhooks.length > 0) return change(recordVersion, declare({ wanted: [], kept: [] }));

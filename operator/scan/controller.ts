@@ -137,6 +137,8 @@ async function gather(context: OperatorContext, scan: AccessibilityScan, busSinc
   const now = clock.now();
   const scanId = scanIdOf(scan, settings.namespace);
   const state = scanStates.of(scan.metadata.uid!);
+  // The answer to the write that gave its place back may have been lost.
+  if (!isAdmitted(scan)) state.launched = false;
   const job = await jobOf(context, scan, { scanId, state }, signal);
   const own = job === null ? [] : byAttempt(withSearched(pods.byIndex('owner', job.metadata.uid!), state, now));
   const alive = own.some((pod) => !isPodTerminal(pod));

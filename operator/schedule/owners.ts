@@ -51,7 +51,7 @@ export function createNamespaceOwners(
   monotonic: () => number,
 ) {
   const known = new Map<OwnedKey, { owner: Promise<NamespaceOwner>; at: number }>();
-  /** The organisations of schedules of the dashboard, which never change. */
+  /** The organisations of schedules of the dashboard, as of the last refresh. */
   const claims = new Map<OwnedKey, string>();
   /** The owners at the last refresh. `of` may have told only some callers of a change since. */
   let refreshed = new Map<OwnedKey, NamespaceOwner>();
@@ -91,10 +91,11 @@ export function createNamespaceOwners(
         byId.set(organisation.id, ownerOf(organisation, true));
         for (const namespace of organisation.namespaces) byNamespace.set(namespace, ownerOf(organisation));
       }
-      await readClaims(keys);
+      const claimedNow = await dashboardSchedules.owners(keys.flatMap((key) => scheduleOf(key) ?? []));
+      claims.clear();
+      for (const [key, organisation] of claimedNow) claims.set(key, organisation);
       const live = new Set(keys);
-      for (const forgotten of [known, claims])
-        for (const key of forgotten.keys()) if (key.includes('/') && !live.has(key)) forgotten.delete(key);
+      for (const key of known.keys()) if (key.includes('/') && !live.has(key)) known.delete(key);
       const changed: OwnedKey[] = [];
       const current = new Map<OwnedKey, NamespaceOwner>();
       for (const key of keys) {

@@ -26,7 +26,8 @@ const joined = (name: string): string => name.replace(/\*(?:[-_.:]+\*)+/g, GENER
 /** Words by which templates name a field of each item, and kinds of fields. What follows the first is the item (`qty-red-shoes`). */
 const OF_ITEM =
   /^(qty|quantity|item|product|sku|variant|option|choice|answer|compare|wishlist|rating|vote|slide|tab|panel|accordion|collapse)([-_:]).+$/;
-const KIND = /[-_:](name|title|price|description|search|type|id|email|url|date|quantity|category|image|file)$/;
+const KIND =
+  /[-_:](name|title|price|description|search|type|id|email|url|date|quantity|category|image|file|phone|fax|size|colou?r|address|street|city|password|message|comment)$/;
 
 /** Replaces what is generated in an ID, in references to IDs, and in the name of a field. */
 export function steadyName(value: string): string {
@@ -55,10 +56,10 @@ const CLASS_PATTERNS: readonly [RegExp, string][] = [
   [/(^|-)sc-[A-Za-z\d]{4,8}(?:-\d+)?$/, '$1sc-*'],
   // CSS modules: of Vite, of css-loader, of Turbopack and Parcel, and a digest alone.
   [/^_(.+)_[a-z\d]{1,5}_\d+$/, '_$1_*'],
-  [/^([A-Za-z][\w-]*_[\w-]+)__(?=[\w+-]{5,8}$)(?:[a-z]{0,4}[A-Z\d_+-][\w+-]{0,4}|\w*\d\w*)$/, '$1__*'],
-  [/--(?=[\w+-]{5,8}$)(?=.*(?:_|[A-Z].*[A-Z]|\d.*[A-Za-z])).*$/, '--*'],
+  [/^([A-Za-z][\w-]*_[\w-]+)__(?=[\w+-]{5,8}$)(?:[a-z]{0,4}[A-Z\d+][\w+-]{0,4}|\w*\d\w*)$/, '$1__*'],
+  [/--(?=[\w+-]{5,8}$)(?=.*(?:_.*[A-Z\d]|[A-Z\d].*_|[A-Z].*[A-Z]|\d[A-Za-z]|[A-Za-z]\d)).*$/, '--*'],
   [/(module__)[\w-]{5,8}(?=__)/, '$1*'],
-  [/^(?=.[a-z\d]*[A-Z])(?=[A-Z\d]*[a-z])[A-Za-z\d]{6}_(?=[A-Za-z])/, '*_'],
+  [/^(?=.[a-z\d]*[A-Z])(?=[A-Z\d]*[a-z])(?=[A-Za-z]*\d|(?!(?:[A-Z]?[a-z]{2,})(?:[A-Z][a-z]{2,})*_))[A-Za-z\d]{6}_(?=[A-Za-z])/, '*_'],
   [/^(?=_?[\w-]{18,24}$)(?=.*\d.*[A-Za-z].*\d)(?=.*[a-z])(?=(?:.*[A-Z]){3})(?!.*(?:[a-z]{5}|__)).*$/, GENERATED],
   // JSS and Ember.
   [/^(jss|ember)\d+$/, '$1*'],

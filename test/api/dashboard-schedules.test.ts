@@ -81,7 +81,7 @@ describe('schedules in the dashboard', () => {
       url: 'https://example.com/shop',
       maxPages: 7,
       thresholds: { minScore: 90 },
-      baseline: { metadata: { team: 'shop' }, optional: false },
+      baseline: { metadata: { team: 'shop' }, optional: false, count: 'elements' },
     });
     expect(scanTemplate.spec.crawl!.prepare).to.deep.equal([{ click: 'button.adult' }]);
     expect(await trailOf(person.organisation)).to.deep.equal(['schedule.add']);

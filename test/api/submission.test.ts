@@ -75,7 +75,7 @@ describe('POST /v1/ci/scans', () => {
 
   it('stores the baseline with the scan and its resource, and shows the comparison', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
-    const baseline = { metadata: { branch: 'main' }, optional: true };
+    const baseline = { metadata: { branch: 'main' }, optional: true, count: 'elements' };
     const { status, body } = await context.request('POST', '/v1/ci/scans', {
       key,
       body: { ...SUBMISSION, max_new_violations: 0, baseline },

@@ -144,7 +144,7 @@ describe("Argo CD's health of an Organisation", () => {
       );
       expect([status, message]).to.deep.equal([
         'Progressing',
-        'The organisation is blocked. Its deletion waits until its scans have ended: 2 scans are live.',
+        'The organisation is blocked. Its deletion waits until its scans, which are canceled, have ended: 2 scans are live.',
       ]);
     }
   });

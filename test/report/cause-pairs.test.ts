@@ -185,6 +185,10 @@ const DIFFERENT: readonly Pair[] = [
     '<p style="letter-spacing:0!important">x</p>',
   ],
   ['parts of a CSS module', 'button-name', '<button class="Nav_menu__nLjiQ"></button>', '<button class="Nav_close__0-_aB"></button>'],
+  ['blocks in camel case', 'image-alt', '<img class="NavBar_toggle">', '<img class="AppBar_toggle">'],
+  ['elements of a block with underscores', 'image-alt', '<img class="main_nav__log-out">', '<img class="main_nav__sub-menu">'],
+  ['modifiers of a block', 'image-alt', '<img class="form--sign_in">', '<img class="form--log_out">'],
+  ['fields of a panel', 'label', '<input id="panel-phone">', '<input id="panel-fax">'],
   ['elements of a block', 'image-alt', '<img class="card__mainPhoto">', '<img class="card__sidePhoto">'],
   ['utility classes', 'image-alt', '<img class="w-4 h-4">', '<img class="w-64 h-64">'],
 ];

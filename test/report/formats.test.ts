@@ -51,7 +51,7 @@ function reportWithGaps(): Report {
     { ...untested, url: `${https}/private?q=|[]"%`, reason: 'robots_disallowed', message: 'robots.txt disallows it.' },
   );
   report.addresses_left = 41;
-  report.discovery.other_hosts.push({ host: 'shop.example.org', links: 3, sitemap_entries: 0 });
+  report.discovery = { ...report.discovery, other_hosts: [{ host: 'shop.example.org', links: 3, sitemap_entries: 0 }] };
   report.consent = { action: 'reject', outcome: 'not_found', product: null, url: `${https}/` };
   return report;
 }

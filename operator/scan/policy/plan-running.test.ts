@@ -75,16 +75,16 @@ describe('plan for a running scan', () => {
       ['search'],
     ],
     [
-      'no replacement pod yet',
-      runningFacts({ scan: scanWith(launched({ attempts: 1 })), pods: [endedPod(0, 1)], state: { noPodSince: secondsAgo(299) } }),
+      'no replacement pod yet: the Job controller waits up to ten minutes',
+      runningFacts({ scan: scanWith(launched({ attempts: 1 })), pods: [endedPod(0, 1)], state: { noPodSince: secondsAgo(659) } }),
       ['observe', 'mirror'],
     ],
     [
-      'no replacement pod within the deadline',
+      'no replacement pod after that',
       runningFacts({
         scan: scanWith(launched({ attempts: 1 })),
         pods: [endedPod(0, 1)],
-        state: { noPodSince: secondsAgo(300), search: searched() },
+        state: { noPodSince: secondsAgo(660), search: searched() },
       }),
       ['requeue'],
     ],

@@ -180,8 +180,15 @@ function mayReplace({ scan, job, now }: Facts): boolean {
 /** The time for which a pod may be pending that its node cannot start, in milliseconds: the kubelet has tried several times. */
 const HOPELESS_MS = 30_000;
 
+interface NotStarted {
+  since: number;
+  problem: PodProblem;
+  /** The Event that says why; null if there is none. */
+  event: string | null;
+}
+
 /** Returns why the scan has not started, and since when, or null while a pod runs. */
-function notStarted(facts: Facts): { since: number; problem: PodProblem } | null {
+function notStarted(facts: Facts): NotStarted | null {
   const { pods, scan, job, startFailure } = facts;
   const { noPodSince } = facts.state;
   const newest = pods.at(-1);
@@ -189,19 +196,29 @@ function notStarted(facts: Facts): { since: number; problem: PodProblem } | null
   if (newest?.status?.phase === 'Succeeded') return null;
   if (newest !== undefined && !isPodTerminal(newest))
     return isPending(newest)
-      ? { since: Date.parse(newest.metadata.creationTimestamp!), problem: diagnosePendingPod(newest, scan, startFailure) }
+      ? {
+          since: Date.parse(newest.metadata.creationTimestamp!),
+          problem: diagnosePendingPod(newest, scan, startFailure),
+          event: startFailure,
+        }
       : null;
   const since =
     newest === undefined && (scan.status?.attempts ?? 0) === 0 ? createdAt(job!) : (noPodSince?.getTime() ?? facts.now.getTime());
-  return { since, problem: diagnoseMissingPod(newest === undefined ? startFailure : null) };
+  const event = newest === undefined ? startFailure : null;
+  return { since, problem: diagnoseMissingPod(event), event };
 }
 
+/** The longest time after which the Job controller creates the next pod, and a margin, in milliseconds. */
+const JOB_BACK_OFF_MS = 660_000;
+
 /** How long a pod may wait for its start until the scan ends, or gives its place back. */
-function allowedWaitMs(problem: PodProblem, { startFailure }: Facts, { pendingMs, roomMs, launchMs }: Timeouts): number {
+function allowedWaitMs({ problem, event }: NotStarted, { pods, scan }: Facts, { pendingMs, roomMs, launchMs }: Timeouts): number {
   if (problem.reason === 'Unschedulable') return roomMs;
-  // Without an Event, the Job controller may be slow: it waits longer after each pod that was deleted.
-  if (reasons.isOfCluster(problem)) return startFailure === null ? pendingMs : launchMs;
-  return problem.hopeless ? Math.min(HOPELESS_MS, pendingMs) : pendingMs;
+  if (!reasons.isOfCluster(problem)) return problem.hopeless ? Math.min(HOPELESS_MS, pendingMs) : pendingMs;
+  if (event !== null) return launchMs;
+  // The Job controller waits longer after each pod that ended.
+  const isNext = pods.length > 0 || (scan.status?.attempts ?? 0) > 0;
+  return isNext && problem.reason === 'PodNotCreated' ? Math.max(JOB_BACK_OFF_MS, pendingMs) : pendingMs;
 }
 
 function running(facts: Facts, timeouts: Timeouts): Plan {
@@ -211,7 +228,7 @@ function running(facts: Facts, timeouts: Timeouts): Plan {
   const waits = notStarted(facts);
   if (waits !== null) {
     const { problem } = waits;
-    const allowedMs = allowedWaitMs(problem, facts, timeouts);
+    const allowedMs = allowedWaitMs(waits, facts, timeouts);
     const left = waits.since + allowedMs - now.getTime();
     if (left <= 0)
       return reasons.isOfCluster(problem)

@@ -56,10 +56,11 @@ export function createPool(deps: PoolDeps): Pool {
       if ((!first.browserLost && !lacksFiles && !hung && !unexpected) || tabs.isClosed()) return first.visit;
       // The page of another tab may have crashed the browser, or the tab failed. The page waited for files that do not arrive, or
       // hangs when it is scrolled. Visit it again in the rest of its time.
-      const left = request.budgetMs - (performance.now() - started);
-      if (left < MIN_RETRY_MS) return first.visit;
+      const spentMs = performance.now() - started;
+      const left = { budgetMs: request.budgetMs - spentMs, largeBudgetMs: request.largeBudgetMs - spentMs };
+      if (left.budgetMs < MIN_RETRY_MS) return first.visit;
       const { outcomes = noOutcomes() } = first.visit;
-      const { visit } = await attempt(tabs, worker, { ...request, budgetMs: left, plan: planAgain(request.plan, outcomes) });
+      const { visit } = await attempt(tabs, worker, { ...request, ...left, plan: planAgain(request.plan, outcomes) });
       const durationMs = first.visit.durationMs + visit.durationMs;
       // The message of the first visit names the whole time, or why the page hung.
       const isAsBefore = (lacksFiles || hung) && !visit.loaded && visit.reason === 'timeout' && !isHung(visit);

@@ -262,7 +262,7 @@ async function look(
     ) as PageFacts;
   const closed = await frame.whileAlive(openClosedRoots(world, frame.shown.loaderId), clock.left(), 'opening shadow roots');
   const facts = await readFacts();
-  clock.budgetMs = budgetFor(request, facts.elements);
+  clock.budgetMs = Math.max(clock.budgetMs, budgetFor(request, facts.elements));
   const finalUrl = frame.shown.url;
   const wrong = checkDisplayed(tab, request, facts) ?? (await missingMarker(frame, { world, marker: request.marker }, clock));
   if (wrong !== null) return { wrong, finalUrl };

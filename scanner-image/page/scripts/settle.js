@@ -215,7 +215,7 @@ async function settle(options) {
     }
     const quiet = Math.max(Math.min(changed + quietMs, since + RESTLESS_MS), earliest, isSearched ? now + SEARCH_MS : 0);
     // The earliest timer may set the next one, or show the content that the page is waiting for.
-    const next = Math.min(...page.timers);
+    const next = page.timers.reduce((first, due) => Math.min(first, due), Infinity);
     const until = Math.max(quiet, next <= since + HORIZON_MS ? Math.max(next, now) + 1 : 0);
     if (until > now && now < end) {
       await later(Math.max(1, Math.min(until, end) - now));

@@ -103,7 +103,7 @@ export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, lookin
       if ('wrong' in next) break;
       last = next;
     }
-    if (ran && (await pending([world])) > 1) caveats.push(STILL_BUSY);
+    if (ran && (await pending([world, ...last.frames])) > 1) caveats.push(STILL_BUSY);
     const leftOpen = traffic.requests.openData(REQUEST_MS).map(({ url }) => url);
     outcomes.leftOpen.push(...addressesOf(leftOpen));
     return {
