@@ -6,7 +6,7 @@ import { createPictureBudget, type TakenPicture, type WantedPicture } from './pi
 
 const node = (letter: string): ReportNode => ({
   selector: `#${letter}`,
-  html: `<img src="${letter}.png" data-kind="${letter}">`,
+  html: `<img class="kind-${letter}">`,
   landmark: null,
   box: null,
   failure_summary: '',
