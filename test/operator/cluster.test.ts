@@ -27,7 +27,7 @@ describe('operator: on a real cluster', function () {
   });
   after(() => context?.close());
 
-  it('reports an exceeded quota and fails the scan at the pending deadline', async () => {
+  it('takes the place of a scan back while a quota is exceeded, says so, and starts it when there is room', async () => {
     const spec = { hard: { pods: '0' } };
     await context.connection.request('POST', context.connection.path(QUOTAS, context.team), {
       body: { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none' }, spec },
@@ -40,12 +40,21 @@ describe('operator: on a real cluster', function () {
       );
       return status?.hard;
     });
-    const operator = context.start({ timeouts: { pendingMs: 13_000, queueMs: 60_000, stuckMs: 60_000 } });
+    const operator = context.start({ timeouts: { launchMs: 2_000 } });
     const scan = await context.apply(context.team);
-    const blocked = await scan.reaches('blocked by the quota', (read) => reasonOf(read, 'Succeeded') === 'QuotaExceeded');
-    expect(blocked.status?.phase).to.be.oneOf(['queued', 'failed']);
-    const failed = await scan.settles();
-    expect(failed.status?.message).to.match(/could not start within 13 s: quota exceeded \(.*exceeded quota: none/);
+    const waiting = await scan.reaches(
+      'back in its queue',
+      ({ status }) => status?.requeueState !== undefined && status.jobName === undefined,
+    );
+    expect(waiting.status).to.include({ phase: 'queued' });
+    expect(waiting.status?.message).to.match(/waits in its queue and is tried again: .*exceeded quota: none/);
+    await context.connection.request('DELETE', context.connection.path(QUOTAS, context.team, 'none'));
+    await until('its pod exists', async () => {
+      const { items } = await context.connection.request<{ items: object[] }>('GET', context.connection.path(PODS, context.team));
+      return items.length > 0;
+    });
+    await scan.patch({ spec: { cancel: true } });
+    await scan.settles();
     await operator.stop();
   });
 
