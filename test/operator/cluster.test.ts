@@ -11,7 +11,7 @@ import { PODS } from '../../operator/scan/kube-types.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { openContext, reasonOf, until, type OperatorContext } from './context.ts';
+import { openContext, until, type OperatorContext } from './context.ts';
 
 const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas' };
 const ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccounts' };
