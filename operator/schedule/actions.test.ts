@@ -3,7 +3,8 @@ import { contextOf } from '../../test/support/operator-context.ts';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { Operator, scheduleWith, World } from '../../test/support/schedule-world.ts';
-import { execute, type ScheduleContext } from './actions.ts';
+import { scanRow } from '../../test/support/scan-rows.ts';
+import { execute, mismatchOf, type ScheduleContext } from './actions.ts';
 import { planSchedule } from './policy/plan.ts';
 import { newScheduleState } from './policy/facts.ts';
 
@@ -61,5 +62,14 @@ describe('schedule actions', () => {
     await run();
     expect(requests.filter((request) => request.startsWith('status'))).to.deep.equal(['status {}']);
     expect(requests.slice(0, 3)).to.deep.equal(['status {}', 'cancel', 'create']);
+  });
+
+  it('compare a run only with one of the same organisation and site, whatever the status of the schedule names', () => {
+    const after = scanRow({ organisation: 'acme' });
+    const messageOf = (before: Parameters<typeof mismatchOf>[0]) => mismatchOf(before, after)?.message;
+    expect(messageOf(after)).to.equal(undefined);
+    expect(messageOf({ ...after, organisation: 'of the namespace before' })).to.match(/another organisation/);
+    expect(messageOf({ ...after, site: 'elsewhere.example' })).to.match(/site/);
+    expect(messageOf(undefined)).to.equal('a report is not stored any more');
   });
 });

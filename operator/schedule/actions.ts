@@ -3,6 +3,7 @@ import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts'
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import { hasCode, KubernetesError, readIfThere } from '../../platform/kubernetes/kubernetes.ts';
 import type { StoredComparison } from '../../report/workers/compare.ts';
+import { rowsOf, type ScanRow } from '../../stores/scans/scans.ts';
 import type { OperatorContext } from '../context.ts';
 import { fromKey, keyOf } from '../runtime/cache.ts';
 import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
@@ -155,6 +156,16 @@ const REFUSALS: Readonly<Record<Extract<StoredComparison, { ok: false }>['reason
   unavailable: { message: 'the object store is unavailable', retry: true },
 };
 
+/**
+ * Why a run must not be compared with the one before it, which only the schedule's status names; null if it may. The namespace may have been
+ * handed to another organisation since, the address may have changed, and whoever may write the status can name any scan.
+ */
+export function mismatchOf(before: ScanRow | undefined, after: ScanRow | undefined): Extract<ComparisonOutcome, { ok: false }> | null {
+  if (before === undefined || after === undefined) return { ok: false, ...REFUSALS.not_found };
+  if (before.organisation === after.organisation && before.site === after.site) return null;
+  return { ok: false, message: 'the scan before it is of another organisation or site', retry: false, foreign: true };
+}
+
 /** More would need more memory. */
 const WORKERS = 1;
 const TIMEOUT_MS = 60_000;
@@ -166,10 +177,13 @@ const TIMEOUT_MS = 60_000;
  * @returns a function that enqueues a schedule whose state names a comparison
  */
 export function addComparisonController(context: ScheduleContext, enqueueSchedule: (key: string) => void): (key: string) => void {
-  const { manager, schedules, states, comparer, settings, clock } = context;
+  const { manager, schedules, states, comparer, stores, settings, clock } = context;
   async function outcomeOf({ previous, completed }: ComparisonState, signal: AbortSignal): Promise<ComparisonOutcome> {
     try {
       const time = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+      const rows = await rowsOf(stores.scans, [previous.scanId, completed.scanId]);
+      const mismatch = mismatchOf(rows.get(previous.scanId), rows.get(completed.scanId));
+      if (mismatch !== null) return mismatch;
       const compared = await comparer.compareStored(previous.scanId, completed.scanId, time);
       return compared.ok ? compared : { ok: false, ...REFUSALS[compared.reason] };
     } catch (error) {

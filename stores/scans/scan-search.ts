@@ -126,10 +126,10 @@ export type NewestDone = {
   before: Date;
   /** Only among scans of test keys. Default: only among others. */
   test?: boolean;
+  /** As `siteOf` returns it. */
+  site: string;
 } & (
   | {
-      /** As `siteOf` returns it. */
-      site: string;
       /** At least one pair. */
       metadata: Metadata;
     }
@@ -142,9 +142,10 @@ export async function newestDoneWith(scans: Collection<ScanDocument>, organisati
   const kind: ScanFilter[] =
     'schedule' in search
       ? [{ schedule: search.schedule, ...(search.namespace !== undefined && { 'resource.namespace': search.namespace }) }]
-      : [{ site: search.site }, ...Object.entries(search.metadata).map((pair) => ({ metadata: pairText(pair) }))];
+      : Object.entries(search.metadata).map((pair) => ({ metadata: pairText(pair) }));
   const done: ScanFilter = {
     organisation,
+    site: search.site,
     phase: 'done',
     submission: 'accepted',
     createdAt: { $lt: search.before },

@@ -172,13 +172,16 @@ describe('scan search', () => {
       await rowOf(organisation, 2, { ...done, phase: 'failed' });
       await rowOf(organisation, 3, { ...done, schedule: 'weekly' });
       await rowOf(randomUUID(), 3, done);
-      const newest = (schedule: string, minute: number) => scans.newestDoneWith(organisation, { schedule, before: at(minute) });
+      // Of a schedule for another site that had the name.
+      await rowOf(organisation, 4, done, SITES[2]);
+      const { site } = old;
+      const newest = (schedule: string, minute: number) => scans.newestDoneWith(organisation, { schedule, site, before: at(minute) });
       expect((await newest('nightly', 9))?.id).to.equal(old.id);
       expect(await newest('nightly', 1)).to.equal(null);
       expect(await newest('hourly', 9)).to.equal(null);
       const { namespace } = old.resource;
-      expect((await scans.newestDoneWith(organisation, { schedule: 'nightly', namespace, before: at(9) }))?.id).to.equal(old.id);
-      expect(await scans.newestDoneWith(organisation, { schedule: 'nightly', namespace: 'elsewhere', before: at(9) })).to.equal(null);
+      expect((await scans.newestDoneWith(organisation, { schedule: 'nightly', site, namespace, before: at(9) }))?.id).to.equal(old.id);
+      expect(await scans.newestDoneWith(organisation, { schedule: 'nightly', site, namespace: 'elsewhere', before: at(9) })).to.equal(null);
     });
   });
 

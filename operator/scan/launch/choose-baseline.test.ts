@@ -73,9 +73,9 @@ describe('the choice of a baseline', () => {
     expect((await choose({ metadata, site: 'www.example.com' })).searches).to.deep.equal([
       ['acme', { metadata, site: 'www.example.com', before }],
     ]);
-    expect((await choose({ schedule: 'nightly' })).searches).to.deep.equal([['acme', { schedule: 'nightly', before }]]);
+    expect((await choose({ schedule: 'nightly' })).searches).to.deep.equal([['acme', { schedule: 'nightly', site, before }]]);
     expect((await choose({ schedule: 'nightly' }, null, 'applied')).searches).to.deep.equal([
-      ['acme', { schedule: 'nightly', namespace: 'shop', before }],
+      ['acme', { schedule: 'nightly', namespace: 'shop', site, before }],
     ]);
     expect((await choose({ metadata }, 'tried', 'try')).searches).to.deep.equal([['acme', { metadata, site, before, test: true }]]);
     expect((await choose({ scan: 'tried' }, null, 'try')).found).to.deep.equal({ scanId: 'tried', optional: false });

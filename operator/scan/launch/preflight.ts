@@ -185,10 +185,9 @@ async function findBaseline({ stores: { scans } }: OperatorContext, row: ScanRow
   if (scan !== undefined) return scans.find(scan.toLowerCase(), row.organisation);
   // A manifest means the schedule beside it. Over HTTP, nobody names a namespace.
   const namespace = row.origin === 'manifest' ? { namespace: row.resource.namespace } : {};
-  const kind =
-    schedule !== undefined
-      ? { schedule, ...namespace }
-      : { metadata: metadata ?? {}, site: site?.toLowerCase() ?? siteOf(row.options.url) };
+  const kind = schedule !== undefined ? { schedule, ...namespace } : { metadata: metadata ?? {} };
+  // Another schedule may have had the name, for another site.
+  const of = { ...kind, site: site?.toLowerCase() ?? siteOf(row.options.url) };
   // Only scans of before, so that the choice does not depend on how long this one waited.
-  return scans.newestDoneWith(row.organisation, { ...kind, before: row.createdAt, ...(row.test && { test: true }) });
+  return scans.newestDoneWith(row.organisation, { ...of, before: row.createdAt, ...(row.test && { test: true }) });
 }

@@ -292,6 +292,12 @@ describe('planSchedule', () => {
           notes: ['Regressed'],
         },
         'a verdict that was never passed': { outcome: outcome(), passed: [false, false], is: ['False', 'NothingNew'], notes: [] },
+        'a run that fails after a scan of another organisation': {
+          outcome: { ok: false, message: 'it is of another organisation', retry: false, foreign: true },
+          passed: [true, false],
+          is: ['False', 'FirstScan'],
+          notes: [],
+        },
         'a verdict that failed and no comparison': {
           outcome: { ok: false, message: 'a report is not stored any more', retry: false },
           passed: [true, false],

@@ -51,10 +51,11 @@ function decideComparison(facts: ScheduleFacts): Compared {
   if (completed === undefined) return nothing;
   const previous = schedule.status?.lastCompleted;
   const before = conditionOf(schedule.status?.conditions, 'Regressed');
-  const record = (outcome: Parameters<typeof judgeRegression>[2]): Compared => ({
-    ...nothing,
-    recorded: { completed, ...judgeRegression(completed, previous, outcome, before) },
-  });
+  const record = (outcome: Parameters<typeof judgeRegression>[2]): Compared => {
+    // Neither its verdict nor its ID is of interest here.
+    const own = outcome?.ok === false && outcome.foreign ? undefined : previous;
+    return { ...nothing, recorded: { completed, ...judgeRegression(completed, own, outcome, before) } };
+  };
   if (previous === undefined) return record(null);
 
   const compare: Compared = { ...nothing, actions: [{ do: 'compare', completed, previous }] };

@@ -39,7 +39,11 @@ export function judgeRegression(
   before: Condition | undefined,
 ): Judgement {
   if (previous === undefined) {
-    const condition = changed('False', 'FirstScan', `${completed.name} is the first completed scan of this schedule.`);
+    const condition = changed(
+      'False',
+      'FirstScan',
+      `${completed.name} is the first completed scan of this schedule for its organisation and site.`,
+    );
     return { comparison: null, condition, note: null };
   }
   const comparison = outcome?.ok ? { scan: completed.name, previous: previous.name, ...numbersOf(outcome) } : null;
