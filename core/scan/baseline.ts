@@ -22,7 +22,11 @@ export const BaselineChoice = Type.Object(
       }),
     ),
     schedule: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 52, description: 'Compare with the newest done scan of the ScanSchedule of this name.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 52,
+        description: 'Compare with the newest done scan of the site by the ScanSchedule of this name.',
+      }),
     ),
     site: Type.Optional(
       Type.String({

@@ -20,6 +20,8 @@ describe('the names of root causes', () => {
     ['an ID', '<input type="text" id="street">', { landmark: 'main' }, 'main input#street'],
     ['a kind, if the ID is generated', '<input type="email" id=":r1:">', {}, 'input[email]'],
     ['a text, if there is no name', '<a href="/a">About us</a>', { landmark: 'contentinfo' }, 'footer a “About us”'],
+    ['a text as it is read', '<button>Terms &amp; conditions<style>.a { color: red }</style></button>', {}, 'button “Terms & conditions”'],
+    ['no data', '<img src="data:image/png;base64,iVBORw0KGgo=">', {}, 'img'],
     ['a picture, if there is no text', '<img src="/a/team.jpg?v=1">', {}, 'img “team.jpg”'],
   ];
   for (const [what, html, more, name] of names) it(`have ${what}`, () => expect(namesOf(cause('a', html, more))).to.deep.equal([name]));

@@ -52,13 +52,21 @@ function formsOf({ selector, html, landmark, contrast }: Named['example']): stri
   const own = classes.length > 0 ? `.${classes.join('.')}` : id !== '' && !isGenerated(id) ? `#${id}` : kind && `[${kind}]`;
   const place = landmark === null ? '' : `${PLACES.get(landmark)} `;
   const component = cut(`${place}${/^<([^\s>]+)/.exec(tag)?.[1] ?? selector}${own}`, NAME_MAX - QUOTE_MAX - 3);
-  const file = /([^/?#]+)(?:[?#].*)?$/.exec(attribute('src'))?.[1] ?? '';
-  const texts = [...['aria-label', 'alt', 'title', 'placeholder'].map(attribute), html.replace(/<[^>]*>?/g, ' '), file];
-  const text = texts.map((value) => value.replace(/\s+/g, ' ').trim()).find((value) => value !== '' && value !== '…');
+  const file = /^data:/.test(attribute('src')) ? '' : (/([^/?#]+)(?:[?#].*)?$/.exec(attribute('src'))?.[1] ?? '');
+  const texts = [...['aria-label', 'alt', 'title', 'placeholder'].map(attribute), textOf(html), file];
+  const text = texts.map((value) => decoded(value).replace(/\s+/g, ' ').trim()).find((value) => value !== '' && value !== '…');
   const quoted = text === undefined ? component : `${component} “${cut(text, QUOTE_MAX)}”`;
   const coloured = contrast === undefined ? [] : [`${component} ${contrast.foreground} on ${contrast.background}`];
   return [...(own === '' ? [] : [component]), quoted, ...coloured, endOf(selector), cut(tag, NAME_MAX) || endOf(selector)];
 }
+
+/** The text of HTML, without code. */
+const textOf = (html: string): string => html.replace(/<(style|script)\b.*?(?:<\/\1>|$)/gis, ' ').replace(/<[^>]*>?/g, ' ');
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ' };
+
+/** The references that a browser writes when it serialises HTML. */
+const decoded = (text: string): string => text.replace(/&(amp|lt|gt|quot|nbsp);/g, (_reference, name: string) => ENTITIES[name]!);
 
 const cut = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`);
 

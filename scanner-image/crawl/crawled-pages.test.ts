@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import type { PageCaveatKind, ReportPage } from '../../report/schema/page.ts';
+import type { PageCaveat, PageCaveatKind, ReportPage } from '../../report/schema/page.ts';
 import { loadedVisit } from '../../test/support/loaded-visit.ts';
 import type { Visit } from '../page/visit/visit.ts';
+import { TIMER_PENDING } from '../page/visit/caveats.ts';
 import { addressOf } from './address.ts';
 import { createFrontier } from './frontier.ts';
 import { createCrawledPages } from './crawled-pages.ts';
@@ -11,14 +12,14 @@ const SITE = new URL('https://example.org/');
 interface Shown {
   content?: string;
   own?: boolean;
-  caveats?: PageCaveatKind[];
+  caveats?: (PageCaveatKind | PageCaveat)[];
 }
 
 const visitOf = (path: string, { content = path, own = true, caveats = [] }: Shown): Visit =>
   loadedVisit(
     new URL(path, SITE),
     { content: { whole: content, main: content }, visible: { rendered: true, own, blocked: null } },
-    { caveats: caveats.map((kind) => ({ kind, message: '' })) },
+    { caveats: caveats.map((one) => (typeof one === 'string' ? { kind: one, message: '' } : one)) },
   );
 
 /** Processes visits of addresses, and returns the outcomes of the pages. */
@@ -47,6 +48,7 @@ describe('crawled pages', () => {
       expect(take({ '/a': { content: 'x', ...shown }, '/b': { content: 'x' } })).to.deep.equal(['/a tested', '/b tested']);
       expect(take({ '/a': { content: 'x' }, '/b': { content: 'x', ...shown } })).to.deep.equal(['/a tested', '/b tested']);
     }
-    expect(take({ '/a': { content: 'x', caveats: ['view_only'] }, '/b': { content: 'x' } })).to.deep.equal(['/a tested', '/b same_as']);
+    for (const caveat of ['view_only', TIMER_PENDING] as const)
+      expect(take({ '/a': { content: 'x', caveats: [caveat] }, '/b': { content: 'x' } })).to.deep.equal(['/a tested', '/b same_as']);
   });
 });

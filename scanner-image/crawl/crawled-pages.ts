@@ -1,5 +1,6 @@
 /** What the visits and sitemaps of a site teach, taken in the frontier's order: the pages to list, duplicates, and further addresses. */
 import { createHash } from 'node:crypto';
+import { TIMER_PENDING } from '../page/visit/caveats.ts';
 import { countViolations, isAttempted, pageScore, roundScore } from '../../report/results/score.ts';
 import { positionsOf } from '../../report/results/rule-outcomes.ts';
 import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/schema/page.ts';
@@ -81,7 +82,7 @@ export function createCrawledPages(frontier: Frontier, site: Pick<Site, 'start' 
       content: contentOf(visit.facts),
       findings: visit.findings,
     };
-    const isComparable = visit.facts.visible.own && !visit.caveats.some(({ kind }) => UNSETTLED.has(kind));
+    const isComparable = visit.facts.visible.own && !visit.caveats.some((caveat) => caveat !== TIMER_PENDING && UNSETTLED.has(caveat.kind));
     const same = isComparable ? duplicates.find(compared) : null;
     if (same !== null) {
       cover(keys, same.url);

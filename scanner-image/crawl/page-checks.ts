@@ -96,14 +96,22 @@ export function isHtml(contentType: string): boolean {
   return typesOf(contentType).some((type) => type === 'text/html' || type === 'application/xhtml+xml');
 }
 
-/** What browsers display instead of a page: text, data and media. Everything else they save, and so they do some kinds of text. */
-const DISPLAYED = /^(?:text\/|(?:image|audio|video)\/|application\/(?:pdf|javascript|ecmascript|xml|json)$|.*\+(?:xml|json)$)/;
+/**
+ * What browsers display instead of a page: text, data and media that they know (Chromium's net/base/mime_util). Everything else they
+ * save, and so they do some kinds of text.
+ */
+const DISPLAYED = [
+  /^text\//,
+  /^image\/(?:png|apng|jpe?g|gif|webp|avif|bmp|svg\+xml|x-icon|vnd\.microsoft\.icon)$/,
+  /^(?:audio|video)\/(?:mp4|mpeg|mp3|ogg|wav|x-wav|webm|flac|aac|x-m4a)$/,
+  /^application\/(?:pdf|javascript|ecmascript|ogg|xml|json|(?:atom|rss|xhtml)\+xml|.*\+json)$/,
+];
 const SAVED_TEXT = /^text\/(?:x-)?(?:v?calendar|vcard|vcf|directory|ldif|qif|csv|rtf|comma-separated-values|tab-separated-values|tsv|ofx)$/;
 
 /** An address that the site answers with a file. @param type null if the browser found out by the content */
 export function fileAnswer(type: string | null): WrongPage {
   if (type === null) return { reason: 'document', message: 'The URL is a download, not a web page.' };
-  const saved = !DISPLAYED.test(type) || SAVED_TEXT.test(type);
+  const saved = !DISPLAYED.some((known) => known.test(type)) || SAVED_TEXT.test(type);
   return { reason: 'document', message: `The URL returns ${type}, not a web page.`, mediaType: type, ...(saved && { saved }) };
 }
 

@@ -80,6 +80,19 @@ describe('addresses of a scan', () => {
     expect(outcomes).to.deep.equal(['/ ', '/zip image-alt #fault', '/csv image-alt #fault', '/untyped image-alt #fault', '/json document']);
   });
 
+  it('are waited for when a page moves on after it started a download', async () => {
+    const moves = script(`location = '/_zip'; setTimeout(() => { location = '/_shown' }, 400)`);
+    await open({
+      '/': html(`${anchors('/moves')}`),
+      '/moves': html(moves, { title: 'moves' }),
+      '/_zip': file('application/zip', 'PK'),
+      '/_shown': html(`${FAULT}<img alt="" src="/_slow.png">`, { title: 'shown' }),
+      '/_slow.png': (_request, response) => void setTimeout(() => response.writeHead(404).end(), 2000),
+    });
+    const [, moved] = testedOf((await scan(`${site.origin}/`)).pages);
+    expect(moved && [found(moved), moved.caveats]).to.deep.equal([['image-alt #fault'], []]);
+  });
+
   it('are read in the encoding of the document', async () => {
     const sjis = Buffer.concat([Buffer.from('<!doctype html><html lang="ja"><title>a</title><h1>a</h1><a href="/find?q='), Buffer.from([0x93, 0xfa]), Buffer.from('">a</a><svg><a xlink:href="/find?q='), Buffer.from([0x96, 0x7b]), Buffer.from('"><text>b</text></a></svg>')]); // prettier-ignore
     await open({ '/': file('text/html; charset=shift_jis', sjis), '/find?q=%93%FA': html('1'), '/find?q=%96{': html('2') });

@@ -4,6 +4,7 @@ import { chromium, type Browser } from 'playwright-core';
 import { axeTags } from '../../core/scan/options.ts';
 import type { TestedPage } from '../../report/schema/page.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
+import { REST_MS } from '../../scanner-image/page/visit/looks.ts';
 import { plainAxe } from '../../tools/plain-axe.ts';
 import { lateContent, openSocketServer } from './fixtures/late-content.ts';
 import { found, html, machine, openSite, scan, script, testedOf, type Route, type Site } from './site.ts';
@@ -28,7 +29,7 @@ describe('settling of pages with late content', () => {
     browser = await chromium.launch({ executablePath: findChromium(machine) });
     socket = await openSocketServer();
     late = await openSite({ '/': html(paths.map((path) => `<a href="${path}">${path}</a>`).join('')), ...lateContent(socket.url) });
-    pages = testedOf((await scan(late.origin, { maxPages: paths.length + 1 }, { workers: 2 })).pages);
+    pages = testedOf((await scan(late.origin, { maxPages: paths.length + 1 }, { workers: 2 }, { restMs: REST_MS })).pages);
   });
   after(() => Promise.all([browser.close(), socket.close(), late.close()]));
 

@@ -208,7 +208,7 @@ export const JOB_MARGIN_SECONDS = UPLOAD_GRACE_SECONDS + 30;
 /** The operator's deadline is this much later than the Job's, so that a Job that never finishes does not block the queue. */
 export const OPERATOR_MARGIN_SECONDS = 30;
 
-/** Seconds from the creation of the Job to the pod's deadline: enough for every page to use its full budget. */
+/** Seconds from the creation of the Job to the pod's deadline: enough for every page to use the budget of an ordinary one. */
 export function secondsToRun(pages: number, time: RunTime): number {
   const forPages = Math.ceil((pages * time.pageBudgetMs) / 1000 / time.workers);
   return time.pendingDeadlineSeconds + Math.min(time.maxSeconds, time.baseSeconds + forPages);

@@ -13,8 +13,10 @@ import type { ParsedSchedule } from '../../../core/schedule/times.ts';
 export type NamespaceOwner =
   { state: 'unknown' | 'none' | 'unrecorded' } | { state: 'owned'; organisation: string; blocked: boolean; claimed?: true };
 
-/** The difference between two completed scans; or why there is none. `retry` is true if the cause is an outage. */
-/** `foreign`: the scan before it is of another organisation or site. */
+/**
+ * The difference between two completed scans; or why there is none. `retry`: the cause is an outage. `foreign`: the scan before it is
+ * of another organisation or site.
+ */
 export type ComparisonOutcome = ComparedReports | { ok: false; message: string; retry: boolean; foreign?: true };
 
 export interface ComparisonState {

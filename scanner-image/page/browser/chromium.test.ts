@@ -34,9 +34,13 @@ describe('the start of the browser', () => {
   });
 
   it('states its version; its end leaves no process and no profile behind', async () => {
+    // Other tests of the process share a browser.
+    const others = (await processesWith('--user-data-dir=')).map(({ line }) => line);
     const browser = await launch(process.env.CHROMIUM_PATH);
     expect(browser.version()).to.match(/^\d+(\.\d+){3}$/);
-    const [started] = (await processesWith('--user-data-dir=')).filter(({ parent }) => parent === process.pid);
+    const [started] = (await processesWith('--user-data-dir=')).filter(
+      ({ parent, line }) => parent === process.pid && !others.includes(line),
+    );
     const profile = /--user-data-dir=(\S+)/.exec(started?.line ?? '')?.[1] ?? '';
     await access(profile);
     await browser.close();

@@ -90,16 +90,18 @@ function observeRoots() {
 /** The node in which `watch.js` records what the page waits for; null where the page runs no scripts. */
 let record = null;
 addEventListener('curbcut', (event) => (record ??= event.relatedTarget), { once: true });
-/** What the page waits for: when its timers are due, whether it observes scrolling, and its workers. */
+/** What the page waits for: its timers, whether it observes scrolling, and its workers. */
 function watched() {
   record?.dispatchEvent(new Event('ask'));
-  const [scrolls = 0, shadowRoots = 0, workers = 0, silent = 0, ...timers] = (record?.data || '0').split(' ').map(Number);
+  const [[scrolls = 0, shadowRoots = 0, workers = 0, silent = 0], ...timers] = (record?.data ?? '')
+    .split(',')
+    .map((text) => text.split(' ').map(Number));
   return {
     scrolls: scrolls > 0,
     workers: workers > 0,
     awaitsWorker: silent > 0,
     shadowRoots,
-    timers,
+    timers: timers.map(([due, delay]) => ({ due, delay })),
   };
 }
 /** Makes observers keep what they show in view: see `watch.js`. */
@@ -215,7 +217,7 @@ async function settle(options) {
     }
     const quiet = Math.max(Math.min(changed + quietMs, since + RESTLESS_MS), earliest, isSearched ? now + SEARCH_MS : 0);
     // The earliest timer may set the next one, or show the content that the page is waiting for.
-    const next = page.timers.reduce((first, due) => Math.min(first, due), Infinity);
+    const next = page.timers.reduce((first, { due }) => Math.min(first, due), Infinity);
     const until = Math.max(quiet, next <= since + HORIZON_MS ? Math.max(next, now) + 1 : 0);
     if (until > now && now < end) {
       await later(Math.max(1, Math.min(until, end) - now));
@@ -253,11 +255,13 @@ const scriptNames = () => [...new Set(scripts().map(({ src, textContent }) => sr
 
 /**
  * What may still change the document.
- * @returns 2: a worker has sent nothing yet, or a timer is left. 1: an interval is. Else 0.
+ * @returns 3: a worker has sent nothing yet, or a timer is left that is longer than timers are waited for. 2: another timer. 1: an
+ * interval. Else 0.
  */
 function pends() {
   const { timers, awaitsWorker } = watched();
-  if (awaitsWorker || timers.some((due) => due < Infinity)) return 2;
+  if (awaitsWorker || timers.some(({ delay }) => delay > HORIZON_MS)) return 3;
+  if (timers.some(({ due }) => due < Infinity)) return 2;
   return Math.min(timers.length, 1);
 }
 

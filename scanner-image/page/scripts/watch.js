@@ -12,7 +12,7 @@ const { apply, construct } = Reflect;
 const now = performance.now.bind(performance);
 const { setTimeout: later } = globalThis;
 const { addEventListener: listen } = EventTarget.prototype;
-/** When the timers that have not run are due, by their IDs. */
+/** The timers that have not run, by ID: when they are due, and their delay. */
 const timers = Object.create(null);
 let scrolls = 0;
 let roots = 0;
@@ -55,12 +55,12 @@ const remove = (values) => isId(values[0]) && delete timers[values[0]];
 watch(globalThis, 'setTimeout', (values, id) => {
   const delay = delayOf(values[1]);
   if (!(delay <= LONGEST) || !isId(id)) return;
-  timers[id] = now() + delay;
+  timers[id] = `${now() + delay} ${delay}`;
   // It runs after the page's own timer, which was set for the same time before it, however late that is on a loaded machine.
   apply(later, globalThis, [() => delete timers[id], delay]);
 });
 // Intervals repeat what the page shows, so that the first look does not wait for them.
-watch(globalThis, 'setInterval', (_values, id) => isId(id) && (timers[id] = Infinity));
+watch(globalThis, 'setInterval', (_values, id) => isId(id) && (timers[id] = 'Infinity 0'));
 watch(globalThis, 'clearTimeout', remove);
 watch(globalThis, 'clearInterval', remove);
 
@@ -159,7 +159,7 @@ apply(listen, node, [
   'ask',
   () => {
     let text = `${scrolls} ${roots} ${workers} ${silent}`;
-    for (const id in timers) text += ` ${timers[id]}`;
+    for (const id in timers) text += `,${timers[id]}`;
     node.data = text;
   },
 ]);

@@ -28,6 +28,13 @@ export const STILL_BUSY: PageCaveat = {
     'The page was still at work at the last look: a worker had sent nothing, a timer was pending, or its scripts did not return. If content is missing, name an element in crawl.waitFor or raise crawl.settleMs.',
 };
 
+/** The page may be compared with others, because many call themselves again and again by such timers. */
+export const TIMER_PENDING: PageCaveat = {
+  kind: 'still_busy',
+  message:
+    'A timer of the page was pending at the last look. If content is missing, name an element in crawl.waitFor or raise crawl.settleMs.',
+};
+
 export const WAIT_SKIPPED: PageCaveat = {
   kind: 'wait_skipped',
   message:

@@ -181,7 +181,9 @@ async function waitForLoad(deps: Arriving, clock: VisitClock): Promise<PageCavea
     replaced = isReplaced();
   }
   if (traffic.kept() && !isOver(deps)) {
-    await changes.waitFor(() => isOver(deps) || shown.loaded, KEPT_MS);
+    await changes.waitFor(() => isOver(deps) || shown.loaded || !traffic.kept(), KEPT_MS);
+    // It moves on after the download.
+    if (!traffic.kept()) return waitForLoad(deps, clock);
     shown.parsed = true;
   }
   const lost = frame.lost();

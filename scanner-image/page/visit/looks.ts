@@ -9,7 +9,7 @@ import { evaluate, EvaluationFailed, type IsolatedWorld } from '../scripts/sourc
 import { addressesOf, type WaitOutcomes } from '../../crawl/wait-history.ts';
 import type { WrongPage } from '../../crawl/page-checks.ts';
 import { checkBlockedNavigation } from './displayed-page.ts';
-import { NOT_QUIET, OUT_OF_TIME, requestCaveats, STILL_BUSY } from './caveats.ts';
+import { NOT_QUIET, OUT_OF_TIME, requestCaveats, STILL_BUSY, TIMER_PENDING } from './caveats.ts';
 import { type ArrivalDeps, type Arrival, isKnown, isOver, recordWait, REQUEST_MS } from './settling.ts';
 import type { PageFacts, VisitClock, VisitRequest } from './visit.ts';
 
@@ -103,7 +103,8 @@ export async function lookAgain(deps: ArrivalDeps, request: VisitRequest, lookin
       if ('wrong' in next) break;
       last = next;
     }
-    if (ran && (await pending([world, ...last.frames])) > 1) caveats.push(STILL_BUSY);
+    const still = ran ? await pending([world, ...last.frames]) : 0;
+    if (still > 1) caveats.push(still > 2 ? STILL_BUSY : TIMER_PENDING);
     const leftOpen = traffic.requests.openData(REQUEST_MS).map(({ url }) => url);
     outcomes.leftOpen.push(...addressesOf(leftOpen));
     return {

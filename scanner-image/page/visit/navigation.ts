@@ -133,6 +133,7 @@ export function createNavigation(deps: NavigationDeps): NavigationControl {
       const wrong = state.mayGoTo(new URL(event.request.url));
       if (wrong !== null) return stop(event, wrong, null);
       state.leaving = true;
+      state.kept = false;
       continueRequest(cdp, event, addHeaders);
     },
     async onAnswer(event) {
