@@ -1,6 +1,7 @@
 /**
  * The chart's admission policy on a real API server, for two releases. The policies apply to the whole cluster, so they get a
- * copy of the definition in a group of its own: other tests use ScanQueues in namespaces of theirs.
+ * copy of the definition in a group and with names of its own: other tests use ScanQueues in namespaces of theirs, and
+ * `kubectl get scanqueue` names no group.
  */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
@@ -12,18 +13,20 @@ const namespaceOf = (name: string): string => `curbcut-admission-${process.pid}-
 const [OWN, OTHER, STRANGER] = [namespaceOf('own'), namespaceOf('other'), namespaceOf('stranger')];
 const LABEL = 'curbcut.dev/scan-queues';
 
-/** The original has the short names and the category. */
+const RESOURCE = `probes.${GROUP}`;
+
 const definition = (): string =>
   readFileSync(join(import.meta.dirname, '..', '..', 'helm', 'files', 'crds', 'scanqueues.yaml'), 'utf8')
-    .replaceAll(/^( +(?:name: scanqueues\.|group: ))curbcut\.dev$/gm, `$1${GROUP}`)
-    .replaceAll(/^ +(shortNames|categories): .*\n/gm, '');
+    .replace('name: scanqueues.curbcut.dev', `name: ${RESOURCE}`)
+    .replace('group: curbcut.dev', `group: ${GROUP}`)
+    .replace(/(?<=^ +names:\n)(?: {4}.*\n)+/m, '    { kind: Probe, plural: probes }\n');
 
 /** The policy of a release whose API has its scans in this namespace. */
 async function policyOf(scans: string): Promise<string> {
   const values = settings({ 'evaluation.enabled': true, 'scans.namespace': scans });
   const shown = ['--show-only', 'templates/admission.yaml', '--namespace', scans];
   const text = await helm('template', 'curbcut', CHART, ...shown, ...values);
-  return text.replaceAll('apiGroups: [curbcut.dev]', `apiGroups: [${GROUP}]`);
+  return text.replaceAll('apiGroups: [curbcut.dev]', `apiGroups: [${GROUP}]`).replaceAll('[scanqueues]', '[probes]');
 }
 
 describe('the admission policy of the chart', () => {
@@ -33,7 +36,7 @@ describe('the admission policy of the chart', () => {
     if (!(await clusterAndHelm())) return this.skip();
     for (const name of [OWN, OTHER, STRANGER]) await kubectl(['create', 'namespace', name]);
     await kubectl(['apply', '-f', '-'], definition());
-    await kubectl(['wait', '--for=condition=established', `crd/scanqueues.${GROUP}`]);
+    await kubectl(['wait', '--for=condition=established', `crd/${RESOURCE}`]);
     policies = [await policyOf(OWN), await policyOf(OTHER)];
     await kubectl(['apply', '-f', '-'], policies[0]);
     await eventually(
@@ -44,7 +47,7 @@ describe('the admission policy of the chart', () => {
   after(async () => {
     if (!process.env.KUBECONFIG) return;
     if (policies.length > 0) await kubectl(['delete', '--ignore-not-found', '-f', '-'], policies.join('\n---\n'));
-    await kubectl(['delete', '--ignore-not-found', 'crd', `scanqueues.${GROUP}`]);
+    await kubectl(['delete', '--ignore-not-found', 'crd', RESOURCE]);
     await kubectl(['delete', '--ignore-not-found', 'namespace', OWN, OTHER, STRANGER, '--wait=false']);
   });
 
@@ -55,7 +58,7 @@ describe('the admission policy of the chart', () => {
       (error: { stderr: string }) => error.stderr,
     );
   const queueIn = (namespace: string): string =>
-    JSON.stringify({ apiVersion: `${GROUP}/v1`, kind: 'ScanQueue', metadata: { name: 'nightly', namespace }, spec: {} });
+    JSON.stringify({ apiVersion: `${GROUP}/v1`, kind: 'Probe', metadata: { name: 'nightly', namespace }, spec: {} });
 
   it('refuses a queue in a namespace in which no release reads it, and names the right one', async () => {
     expect(await refusalOf(STRANGER))
@@ -88,7 +91,7 @@ describe('the admission policy of the chart', () => {
       () => refusalOf(OTHER),
       (refusal) => refusal !== null,
     );
-    const queue = ['-n', OTHER, `scanqueues.${GROUP}`, 'nightly'];
+    const queue = ['-n', OTHER, RESOURCE, 'nightly'];
     await kubectl(['patch', ...queue, '--type=merge', '-p', '{"spec":{"paused":true}}']);
     await kubectl(['delete', ...queue]);
   });
