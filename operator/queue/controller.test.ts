@@ -115,6 +115,24 @@ describe('queue controller', () => {
     await third;
   });
 
+  it('leaves out only the scan whose write fails at once, although the writes before it took long', async () => {
+    const { clock, writes, started, reconcile } = controllerOf(['a/1', 'a/2', 'a/3']);
+    const first = reconcile();
+    await settle();
+    await clock.advance(900);
+    writes[0]!.land();
+    await settle();
+    await clock.advance(200);
+    await first;
+    writes[1]!.fail(LATE);
+    await settle();
+    const second = reconcile();
+    await settle();
+    expect(started()).to.deep.equal(['a/1', 'a/2', 'a/3']);
+    writes[2]!.land();
+    await second;
+  });
+
   it('leaves out only the scan whose write fails at once', async () => {
     const { writes, started, reconcile } = controllerOf(['a/1', 'a/2'], 10);
     const planned = reconcile();

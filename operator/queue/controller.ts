@@ -120,9 +120,11 @@ export function addQueueController(context: OperatorContext, organisations: Read
         if (late) break;
         const { scan } = action;
         const uid = (current = scan.metadata.uid!);
+        const startedAt = clock.monotonic();
         const onRefusal = (err: unknown): void => {
           // One that took long speaks for the whole share.
-          refused.set(late ? lane : uid, clock.monotonic() + REFUSED_FOR_MS);
+          const tookLong = clock.monotonic() - startedAt >= PLAN_WAIT_MS;
+          refused.set(tookLong ? lane : uid, clock.monotonic() + REFUSED_FOR_MS);
           logger.warn({ key: keyOf(scan), err }, 'cannot write to a waiting scan, leaving it out for a while');
         };
         const within = AbortSignal.any([signal, stopped.signal, AbortSignal.timeout(WRITE_WITHIN_MS)]);

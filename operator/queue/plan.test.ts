@@ -56,6 +56,7 @@ describe('the plan of the queue', () => {
     const closed = { ...QUEUE, spec: { allowedNamespaces: ['other'] } };
     const waits = planQueue(facts({ scans: line(1), queue: closed })).actions.filter((action) => action.do === 'explainWait');
     expect(waits.map(({ why }) => why.reason)).to.deep.equal(['QueueNotAllowed']);
+    expect(done(facts({ scans: line(1), queue: closed, isLeftOut: () => true })), 'left out').not.to.include('explainWait');
     expect(done(facts({ scans: line(1, 'QueueNotAllowed') }))).to.include('admit');
   });
 

@@ -85,9 +85,11 @@ function whyWaiting(queue: ScanQueue | null, { name, namespace }: QueueFacts): W
 }
 
 /** A waiting scan's status has the reason, but not its position: each scan that leaves would change all of them. */
-function unexplained({ lines, refused }: QueueDecision, why: WaitReason, { name }: QueueFacts): QueueAction[] {
+function unexplained({ lines, refused }: QueueDecision, why: WaitReason, { name, isLeftOut }: QueueFacts): QueueAction[] {
   const waiting = [...lines.values()].flatMap((line) => line.rest().map((scan) => ({ scan, why })));
-  const refusals = refused.map((scan) => ({ scan, why: queueNotAllowed(name, scan.metadata.namespace!, organisationOf(scan)) }));
+  const refusals = refused
+    .filter((scan) => !isLeftOut(scan))
+    .map((scan) => ({ scan, why: queueNotAllowed(name, scan.metadata.namespace!, organisationOf(scan)) }));
   return [...waiting, ...refusals]
     .filter(({ scan, why: { reason } }) => conditionOf(scan.status?.conditions, 'Admitted')?.reason !== reason)
     .map((wait) => ({ do: 'explainWait', ...wait }));
