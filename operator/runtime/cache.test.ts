@@ -37,6 +37,7 @@ describe('cache', () => {
     const asked: Query[] = [];
     const watched: Query[] = [];
     const restarts: WatchRestart[] = [];
+    const kept = { count: 0 };
     const emitted: string[] = [];
     const connection = {
       path: () => '/things',
@@ -66,6 +67,8 @@ describe('cache', () => {
       random: () => 0.5,
       metrics: {
         ...unobservedMetrics,
+        watchKept: () => void (kept.count += 1),
+        watchGivenUp: () => void (kept.count -= 1),
         watchRestarted: (_, reason) => void restarts.push(reason),
       },
       ...options,
@@ -79,7 +82,7 @@ describe('cache', () => {
       stop.abort();
       await cache.stopped;
     });
-    return { cache, clock, logger, asked, watched, restarts, emitted, start: () => cache.start(stop.signal) };
+    return { cache, clock, logger, asked, watched, restarts, kept, emitted, start: () => cache.start(stop.signal) };
   }
 
   it('lists all pages of one snapshot and adds apiVersion and kind to each item', async () => {
@@ -212,11 +215,13 @@ describe('cache', () => {
   });
 
   it('rejects synced if stopped before the first list, and starts only once', async () => {
-    const { cache, clock, start } = setUp(Array<Error>(20).fill(new Error('ECONNREFUSED')), []);
+    const { cache, clock, kept, start } = setUp(Array<Error>(20).fill(new Error('ECONNREFUSED')), []);
     start();
     expect(start).to.throw('already started');
     await clock.advance(3000);
+    expect(kept.count).to.equal(1);
     await stops.pop()!();
+    expect(kept.count).to.equal(0);
     expect(await cache.synced.catch(String)).to.contain('stopped before its first list');
   });
 });

@@ -70,7 +70,9 @@ export function createCache<T extends KubernetesObject>(options: CacheOptions<T>
     start(signal) {
       if (started) throw new Error(`the cache of ${resource.plural} was already started`);
       started = true;
+      options.metrics?.watchKept(resource.plural);
       void runReflector({ ...options, logger }, sink, signal).then(() => {
+        options.metrics?.watchGivenUp(resource.plural);
         synced.reject(new Error(`the cache of ${resource.plural} was stopped before its first list`));
         stopped.resolve();
       }, stopped.reject);

@@ -20,6 +20,9 @@ export function createRuntimeMetrics({ counter, gauge, histogram }: MetricFactor
   });
   const depth = gauge('workqueue_depth', 'Number of keys that wait for a worker.', { queue: [] });
   const waited = histogram('workqueue_wait_seconds', 'Time that a key waits until a worker takes it.', SHORT_SECONDS, { queue: [] });
+  const kept = gauge('watches', 'Number of watches that the operator keeps: one for each namespace, or one for all of them.', {
+    resource: [],
+  });
   const watches = counter('watch_restarts_total', 'Number of ended watches, by reason.', { resource: [], reason: [] });
   const lists = histogram('list_duration_seconds', 'Time to list a resource completely.', SHORT_SECONDS, { resource: [] });
   const readable = gauge(
@@ -35,6 +38,8 @@ export function createRuntimeMetrics({ counter, gauge, histogram }: MetricFactor
     reconciled: (controller: string, result: ReconcileResult, seconds: number): void => reconciles.observe({ controller, result }, seconds),
     queueDepth: (queue: string, value: number): void => depth.set({ queue }, value),
     queueWaited: (queue: string, seconds: number): void => waited.observe({ queue }, seconds),
+    watchKept: (resource: string): void => kept.inc({ resource }),
+    watchGivenUp: (resource: string): void => kept.dec({ resource }),
     watchRestarted: (resource: string, reason: WatchRestart): void => watches.inc({ resource, reason }),
     listed(resource: string, seconds: number): void {
       lists.observe({ resource }, seconds);

@@ -49,10 +49,7 @@ const CASES: Readonly<Record<string, Case>> = {
   CurbcutSubmissionsHeldBack: { event: ({ api }) => api.submission('queue_full'), lasting: true, firesAfter: 12 },
   CurbcutResourcesRejected: { event: ({ api }) => api.submission('resource_rejected'), firesAfter: 2 },
   CurbcutWatchesBreak: {
-    event({ operator: { runtime } }) {
-      runtime.namespaceReadable('team', true);
-      runtime.watchRestarted('jobs', 'error');
-    },
+    event: ({ operator }) => operator.runtime.watchRestarted('jobs', 'error'),
     lasting: true,
     firesAfter: 15,
   },
@@ -89,6 +86,7 @@ async function startProcesses(): Promise<Processes> {
     { connection, settings, metrics: operator, identity: 'one', logger: silentLogger } as unknown as OperatorOptions,
     stopped,
   );
+  operator.runtime.watchKept('jobs');
   operator.runtime.listed('jobs', 0.1);
   return { api, operator };
 }

@@ -5,6 +5,8 @@ export const unobservedMetrics: RuntimeMetrics = {
   reconciled() {},
   queueDepth() {},
   queueWaited() {},
+  watchKept() {},
+  watchGivenUp() {},
   watchRestarted() {},
   listed() {},
   leading() {},
