@@ -4,7 +4,7 @@ import { BASELINE_CAUSES_MAX, type Report, type ReportBaseline } from '../schema
 import type { CauseChange, RootCause } from '../schema/root-cause.ts';
 import { NONE_KNOWN, type KnownMatcher } from '../causes/known.ts';
 import { UNFAIR_CAVEATS, type Caveat } from './caveats.ts';
-import { countedAsNew, diffByCauses, diffReduced } from './diff.ts';
+import { countedAsNew, diffReduced } from './diff.ts';
 import { reduceExport, reduceReport, type ComparableReport, type ReducedReport } from './reduce.ts';
 
 /** The earlier scan that was chosen, with its reduced report; or why there is none. */
@@ -59,8 +59,7 @@ export function compareWithBaseline(
       groups: [...groups],
     };
   }
-  const found = diffReduced(chosen.report, reduceReport(report, known ?? NONE_KNOWN));
-  const diff = count === 'causes' ? diffByCauses(found) : found;
+  const diff = diffReduced(chosen.report, reduceReport({ ...report, baseline: how }, known ?? NONE_KNOWN));
   const added = sumOf(diff.new, countedAsNew);
   const newKnown = sumOf(diff.new, ({ known_elements = 0 }) => known_elements);
   const isUnfair = added > newKnown && diff.comparable.some(({ reason }) => UNFAIR.has(reason));

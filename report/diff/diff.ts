@@ -38,7 +38,7 @@ export const countedAsNew = ({ elements, on_new_pages, in_both }: Pick<CauseChan
   in_both ? elements - on_new_pages : elements;
 
 /** The difference by root causes: elements of causes that both scans have are unchanged, however many there are on pages that both tested. */
-export function diffByCauses(diff: ReportDiff): ReportDiff {
+function diffByCauses(diff: ReportDiff): ReportDiff {
   const more = ({ in_both, elements, on_new_pages }: CauseChange): number => (in_both ? elements - on_new_pages : 0);
   return {
     ...diff,
@@ -54,7 +54,7 @@ export function diffReports(before: Report, after: Report): ReportDiff {
   return diffReduced(reduceReport(before), reduceReport(after));
 }
 
-/** Compares two reduced exports. Needs much less memory than the exports. */
+/** Compares two reduced exports. Needs much less memory than the exports. Counts as the second scan does. */
 export function diffReduced(before: ReducedReport, after: ReducedReport): ReportDiff {
   const gone = createChanges(before, after);
   const added = createChanges(after, before);
@@ -88,7 +88,7 @@ export function diffReduced(before: ReducedReport, after: ReducedReport): Report
     unchanged += matched.unchanged;
     for (const [rule, left] of matched.after) added.add(page, rule, left);
   }
-  return {
+  const diff: ReportDiff = {
     new: added.end(),
     fixed: gone.end().map(withoutKnown),
     not_tested: lost.end().map(withoutKnown),
@@ -100,6 +100,7 @@ export function diffReduced(before: ReducedReport, after: ReducedReport): Report
     },
     comparable: caveatsBetween(before.about, after.about),
   };
+  return after.about.countsCauses ? diffByCauses(diff) : diff;
 }
 
 /** The tested page that a page is the same as, if it was not tested itself. */

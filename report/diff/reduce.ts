@@ -48,6 +48,8 @@ export interface ScanFacts extends Pick<Report['scan'], 'url' | 'options'> {
   fingerprintVersion: number;
   /** The scan was canceled before all pages were tested. */
   partial: boolean;
+  /** It counts by root causes what is new. */
+  countsCauses: boolean;
   /** The number of failing elements that the export neither describes nor counts by root cause. */
   uncounted: number;
 }
@@ -69,6 +71,7 @@ export type ComparableReport = Pick<Report, 'tools' | 'pages'> & {
   score: Pick<Report['score'], 'score_version'>;
   fingerprint_version: number;
   partial?: true;
+  baseline?: Pick<NonNullable<Report['baseline']>, 'count'>;
 };
 
 /** Longer selectors of hostile pages are cut off in the result. */
@@ -99,6 +102,7 @@ export function reduceReport(report: ComparableReport, known: KnownMatcher = NON
       scoreVersion: report.score.score_version,
       fingerprintVersion: report.fingerprint_version,
       partial: report.partial === true,
+      countsCauses: report.baseline?.count === 'causes',
       uncounted: 0,
     },
     pages: new Map(),

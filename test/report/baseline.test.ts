@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { Value } from 'typebox/value';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import type { ChosenBaseline } from '../../report/diff/baseline.ts';
+import { diffReports } from '../../report/diff/diff.ts';
 import { readBaseline } from '../../report/diff/baseline.ts';
 import { sarifOf } from '../../report/formats/sarif.ts';
 import { buildReport } from '../../report/results/build.ts';
@@ -123,6 +124,8 @@ describe('a report with a baseline', () => {
     expect(byCauses.groups.map(({ new_elements: amount }) => amount)).to.deep.equal([0]);
     expect([counted(undefined).scan.verdict.passed, byCauses.scan.verdict.passed]).to.deep.equal([false, true]);
     expect(outcomeOf(byCauses).baseline).to.include({ count: 'causes' });
+    const again = (report: Report) => diffReports(reportOf([pageOf('', news('a', 'b', 'c'))]), report).unchanged;
+    expect([again(counted(undefined)), again(byCauses)], 'also later').to.deep.equal([3, 4]);
     const another = counted('causes', [pageOf('', [...news('a', 'b', 'c'), link('help')])]);
     expect(another.baseline).to.deep.include({ new: 1, unchanged: 3 });
     expect(another.scan.verdict.passed).to.equal(false);
