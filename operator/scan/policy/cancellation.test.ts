@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import type { AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
 import {
+  NOW,
   TIMEOUTS,
   actionsOf,
   ago,
   endedPod,
+  factsOf,
   failedBy,
   jobWith,
   launched,
@@ -22,7 +24,7 @@ import { plan } from './plan.ts';
 import type { Facts } from './facts.ts';
 import { TASK_CHECK_MS } from './results.ts';
 import type { ReconcileState } from './facts.ts';
-import type { VerifiedResult } from './status.ts';
+import { replacedStatus, withStatus, type VerifiedResult } from './status.ts';
 
 const canceled = (status: AccessibilityScanStatus = {}) => scanWith(launched(status), { spec: { cancel: true } });
 /** Canceled the given seconds ago, and its pod was told to stop. */
@@ -133,6 +135,19 @@ describe('plan of a canceled scan', () => {
       { podMessages: announced, state: { task: VERIFYING, outageSince: secondsAgo(900) } },
     ])
       expect(plan(runningFacts({ scan: stopping(20), job: suspended, ...more }), TIMEOUTS).wakeAfterMs).to.equal(40_000);
+  });
+
+  it('costs nothing for pages whose Job was lost: the scan waits in its queue, or runs again', () => {
+    const three = { pages: { requested: 5, reserved: 5, scanned: 3, failed: 1 } };
+    const waiting = runningFacts({
+      scan: scanWith(launched(three)),
+      pods: [endedPod(0, 1), pendingPod(1, 120)],
+      state: { search: searched() },
+    });
+    const [requeued] = plan(waiting, TIMEOUTS).actions;
+    if (requeued?.do !== 'requeue') return expect.fail();
+    for (const patch of [requeued.status, replacedStatus(canceled(three), 'job-uid', { reason: 'Retrying', message: 'Again.' }, NOW)])
+      expect(messageOf(factsOf({ scan: withStatus(canceled(three), patch) }))).to.equal('The scan was canceled. Nothing was charged.');
   });
 
   it('says why there is no report of pages that are charged', () => {

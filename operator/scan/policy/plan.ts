@@ -23,7 +23,7 @@ import {
 } from './facts.ts';
 import { announcedResults, canceled, endAfterSearch, failedPermanently, isRefused, runAgain, search, stored } from './results.ts';
 import { attemptsSoFar, pagesOf, progressOf, statusChange } from './progress.ts';
-import { hasEnded, isOutdated, phaseOf, type StatusPatch, waitingStatus, withStatus } from './status.ts';
+import { hasEnded, isOutdated, noPages, phaseOf, type StatusPatch, waitingStatus, withStatus } from './status.ts';
 /** The time after which the pauses of a queue should be known. */
 const PAUSES_KNOWN_MS = 1_000;
 
@@ -307,7 +307,7 @@ function launchOrRequeue(facts: Facts, admitted: Date, timeouts: Timeouts): Plan
 /** The scan waits in its queue with back-off, as Kueue's requeued workloads do. The attempts of its next Job count from 0. */
 function requeue({ scan, now }: Facts, problem: reasons.Requeue, timeouts: Timeouts): Plan {
   const why = reasons.requeued(problem);
-  const noJob = { jobName: null, podName: null, attempts: 0 };
+  const noJob = { jobName: null, podName: null, attempts: 0, ...noPages(scan) };
   return act({ do: 'requeue', why, status: { ...waitingStatus(scan, why, now), ...noJob, requeueState: nextTry(scan, timeouts, now) } });
 }
 

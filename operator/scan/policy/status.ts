@@ -72,9 +72,14 @@ export function outageStatus(scan: AccessibilityScan, jobName: string | undefine
   return { ...(jobName !== undefined && { jobName }), ...stating(scan, liveUpdates({ reason: STORE_UNAVAILABLE, message }), now) };
 }
 
+/** The pages count from 0 again. What a Job tested is lost with it, and costs nothing if the scan is canceled. */
+export function noPages({ status }: AccessibilityScan): StatusPatch {
+  return status?.pages === undefined ? {} : { pages: { ...status.pages, scanned: 0, failed: 0 } };
+}
+
 /** The status of a scan whose Job is replaced, because it gave no results that can be used. */
 export function replacedStatus(scan: AccessibilityScan, job: string, why: WaitReason, now: Date): StatusPatch {
-  return { replacedJob: job, jobName: null, podName: null, ...stating(scan, liveUpdates(why), now) };
+  return { replacedJob: job, jobName: null, podName: null, ...noPages(scan), ...stating(scan, liveUpdates(why), now) };
 }
 
 export function cancelingStatus(scan: AccessibilityScan, now: Date): StatusPatch {
