@@ -22,7 +22,7 @@ export interface WantedKey extends WantedRights {
 /** Who asks: the caller, the stores of the caller's organisation, and the ID of the HTTP request, for logs. */
 export interface Asked {
   caller: Caller;
-  stores: Pick<ScopedStores, 'keys' | 'audit' | 'callerIsUsable'>;
+  stores: Pick<ScopedStores, 'keys' | 'audit' | 'lostRights'>;
   request: string;
 }
 
@@ -35,15 +35,15 @@ export function createKeyManagement({ now, logger }: KeyManagementDeps) {
   }
 
   /**
-   * Revokes a new key whose creator was removed or revoked during the request. The end of all keys of a person may have missed
-   * the new one. Its secret is not in a response yet, so no one has it if this fails.
+   * Revokes a new key whose creator was removed, demoted or revoked during the request. The end of all keys of a person, or the cap of
+   * a former member's, may have missed the new one. Its secret is not in a response yet, so no one has it if this fails.
    */
-  async function revokeIfTooLate(asked: Asked, id: string): Promise<void> {
-    const { caller, stores } = asked;
-    if (await stores.callerIsUsable()) return;
-    const revoked = await stores.keys.revoke(id);
+  async function revokeIfTooLate(asked: Asked, { id, scopes }: ApiKey): Promise<void> {
+    const lost = await asked.stores.lostRights(scopes);
+    if (lost === null) return;
+    const revoked = await asked.stores.keys.revoke(id);
     if (revoked !== null) await record(asked, revoked);
-    throw new ApiError(caller.actor.kind === 'key' ? 'invalid_api_key' : 'session_required');
+    throw new ApiError(lost);
   }
 
   /** Whether a key has the ID. The audit entry of the request that issued it may have been lost. */
@@ -66,7 +66,7 @@ export function createKeyManagement({ now, logger }: KeyManagementDeps) {
       // Another request with the ID may have stored the key meanwhile, also in the last place.
       if (!issued.ok) return (await wasIssued(asked, id)) ? { ok: false, reason: 'already_issued' } : issued;
       await record(asked, issued.key);
-      await revokeIfTooLate(asked, issued.key.id);
+      await revokeIfTooLate(asked, issued.key);
       return issued;
     },
 

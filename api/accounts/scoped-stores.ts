@@ -3,7 +3,7 @@
  * the caller. Routes get these stores by `storesOf`, and no others.
  */
 import type { FastifyRequest } from 'fastify';
-import { auditName, type Caller, keyCreator, type Role } from '../../core/accounts.ts';
+import { auditName, type Caller, keyCreator, type KeyScope, type Role } from '../../core/accounts.ts';
 import type { AuditPage, NewAuditEntry } from '../../stores/accounts/audit.ts';
 import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
@@ -122,11 +122,13 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
         invitations.create({ ...invitation, organisation: id, createdBy: auditName(actor) }),
       cancel: (invitationId: string) => invitations.cancel(id, invitationId),
     },
-    /** Whether the key or the session of the caller can still be used: it was when the request began. */
-    callerIsUsable: async () =>
-      actor.kind === 'key'
-        ? (await keys.usable([actor.keyId])).has(actor.keyId)
-        : (await sessions.usable([actor.sessionId])).has(actor.sessionId),
+    /** Why the caller, whose request began with these scopes, has them no more; null if it has. A new key of a person follows the role. */
+    lostRights: async (scopes: readonly KeyScope[]) => {
+      if (actor.kind === 'user') return (await sessions.usable([actor.sessionId])).has(actor.sessionId) ? null : 'session_required';
+      const [usable, key] = await Promise.all([keys.usable([actor.keyId]), keys.find(id, actor.keyId)]);
+      if (!usable.has(actor.keyId) || key === null) return 'invalid_api_key';
+      return scopes.every((scope) => key.scopes.includes(scope)) ? null : 'permission_denied';
+    },
     audit: {
       page: (page: AuditPage) => organisations.auditPage(id, page),
       record: (change: Change) => organisations.record({ actor: auditName(actor), ...change, organisation: id }),

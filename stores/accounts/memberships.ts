@@ -82,15 +82,21 @@ export function createMemberships(db: Db) {
     },
 
     /**
-     * Keys of the member, and of those keys, keep the rights of the role. It is recorded in them first, so that they never have more.
+     * Keys of the member, and of those keys, keep the rights of the role. It is recorded in them first, so that they never have more; again
+     * if the role changes meanwhile.
      * @param lastOwner whether the last owner may be removed too
      */
     async remove(organisation: string, email: string, { lastOwner }: { lastOwner: boolean }): Promise<MembershipChange> {
-      const cap = roleIn(await memberships.findOne({ _id: organisation }), email);
-      if (cap !== null) await db.collection('keys').updateMany({ organisation, rootCreator: email, revokedAt: null }, { $set: { cap } });
-      const guards = lastOwner ? [anyRole(email)] : [anyRole(email), replaceable(email)];
-      const { matchedCount } = await memberships.updateOne({ _id: organisation, $and: guards }, { $pull: without(email, ROLES) });
-      return matchedCount === 1 ? { ok: true } : refusal(organisation, email);
+      for (;;) {
+        const document = await memberships.findOne({ _id: organisation });
+        const cap = roleIn(document, email);
+        if (cap === null) return { ok: false, reason: 'not_found' };
+        if (cap === 'owner' && document!.owner!.length === 1 && !lastOwner) return { ok: false, reason: 'last_owner' };
+        await db.collection('keys').updateMany({ organisation, rootCreator: email, revokedAt: null }, { $set: { cap } });
+        const guards = [{ [cap]: email }, ...(lastOwner ? [] : [replaceable(email)])];
+        const { matchedCount } = await memberships.updateOne({ _id: organisation, $and: guards }, { $pull: without(email, ROLES) });
+        if (matchedCount === 1) return { ok: true };
+      }
     },
   };
 }

@@ -46,6 +46,22 @@ describe('/v1/api-keys', () => {
       expect(list.data, 'nothing was written').to.have.lengthOf(1);
     });
 
+  it('lets no key out that has more than its creator still has when it is stored', async () => {
+    const { id } = await context.organisation();
+    const { members, keys } = context.stores;
+    for (const role of ['owner', 'viewer'] as const) await members.add(id, `${role}@people.example`, 'owner');
+    const creator = { createdBy: 'viewer@people.example', rootCreator: 'viewer@people.example' };
+    const { secret } = await issueKey(keys, id, { name: 'parent', creator });
+    context.faults.set('keys.issue', async (real, ...parameters) => {
+      await members.setRole(id, creator.createdBy, 'viewer');
+      await members.remove(id, creator.createdBy);
+      return real(...parameters);
+    });
+    const { status, body } = await context.request('POST', '/v1/api-keys', { key: secret, body: { name: 'child' } });
+    expect([status, body.detail]).to.deep.equal([403, 'permission_denied']);
+    expect((await keys.list(id, { status: 'live', limit: 10 })).map(({ name }) => name)).to.have.members(['parent', 'test']);
+  });
+
   it('does not let a key create one that expires later', async () => {
     const { id } = await context.organisation();
     const end = new Date(Date.now() + 60_000);

@@ -59,6 +59,25 @@ describe('creators of API keys', () => {
     expect(await scopes(), 'a return').to.deep.equal([permissionsOf('member').length, 2, all]);
   });
 
+  it('keep no more than the last role of a person who is demoted while she is removed', async () => {
+    const memberships = createMemberships(database.db);
+    for (const { createdBy } of [ANN, BEN]) await memberships.add(organisation, createdBy, 'owner');
+    const { key } = await issueKey(keys(), organisation, { creator: ANN });
+    /** Another owner demotes her after her role was read and before she is removed. */
+    const crossed = (name: string) => {
+      const collection = database.db.collection(name);
+      const updateMany = async (...update: Parameters<typeof collection.updateMany>) => {
+        await memberships.change(organisation, ANN.createdBy, 'viewer');
+        return collection.updateMany(...update);
+      };
+      return name === 'keys' ? { updateMany } : collection;
+    };
+    const remove = createMemberships({ collection: crossed } as unknown as typeof database.db).remove;
+    expect(await remove(organisation, ANN.createdBy, { lastOwner: false })).to.deep.equal({ ok: true });
+    expect((await keys().find(organisation, key.id))!.scopes).to.deep.equal(permissionsOf('viewer'));
+    expect(await remove(organisation, BEN.createdBy, { lastOwner: false })).to.deep.equal({ ok: false, reason: 'last_owner' });
+  });
+
   it('find the live keys of a person, with those that these keys created, in one organisation', async () => {
     const { key } = await issueKey(keys(), organisation, { name: 'own', creator: ANN });
     const child = await issueKey(keys(), organisation, { name: 'child', creator: by(key) });
