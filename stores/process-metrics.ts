@@ -71,7 +71,7 @@ export function createStoreMetrics({ counter, gauge }: MetricFactory) {
   const up = gauge('dependency_up', '1 if the dependency answered its last check (every 5 s), else 0.', { dependency: [] });
   const sockets = gauge(
     'kubernetes_sockets',
-    'Open sockets to the Kubernetes API, by use: `requests` (at most 64), `lists` (at most 16), `watches` (one for each watch, for the lease and for the readiness probe).',
+    'Open sockets to the Kubernetes API, by use: `requests` (at most 64), `lists` (at most 16), `watches` (one for each, or over HTTP/2 one for about 100), `heartbeats` (lease and readiness probe).',
     { use: SOCKET_USES },
   );
   const events = counter('webhook_events_total', 'Events that were queued for the webhooks of their organisation.', {

@@ -157,7 +157,7 @@ export type Lease = ObjectOf<V1Lease>;
 type Bounds = Pick<RequestOptions, 'timeoutMs' | 'signal'>;
 
 /** A renewal must not wait for the sockets of a busy operator: it would lose the lease. */
-const AT_ONCE: Pick<RequestOptions, 'sockets'> = { sockets: 'watches' };
+const AT_ONCE: Pick<RequestOptions, 'sockets'> = { sockets: 'heartbeats' };
 
 interface LeaseLockOptions {
   connection: KubernetesConnection;

@@ -57,10 +57,10 @@ export class WatchIdleError extends Error {
  * What a socket to the API server is used for. Each use has sockets of its own:
  * - `requests`, at most 64: a burst waits, and does not open hundreds
  * - `lists`, at most 16: a thousand lists at a start neither delay a request nor flood the server
- * - `watches`, without a limit: what must never wait for a socket. Its number is known: one for each watch, for the lease and
- *   for the readiness probe
+ * - `watches`, without a limit: one for each, or over HTTP/2 one for as many as the server allows, usually 100
+ * - `heartbeats`, without a limit: the lease and the readiness probe, which must never wait for a socket
  */
-export const SOCKET_USES = ['requests', 'lists', 'watches'] as const;
+export const SOCKET_USES = ['requests', 'lists', 'watches', 'heartbeats'] as const;
 export type SocketUse = (typeof SOCKET_USES)[number];
 
 export interface RequestOptions {

@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createAuthority } from '../../test/support/private-authority.ts';
 import { connectKubernetes } from './connection.ts';
 import { WatchIdleError, type KubernetesConnection, type SocketUse } from './kubernetes.ts';
 
@@ -29,9 +31,13 @@ describe('sockets to the Kubernetes API', () => {
       arrived(path);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await connect({ server: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  });
+
+  async function connect(cluster: object): Promise<void> {
     const kubeconfig = join(folder, 'config');
     const config = {
-      clusters: [{ name: 'c', cluster: { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}` } }],
+      clusters: [{ name: 'c', cluster }],
       users: [{ name: 'u', user: {} }],
       contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
       'current-context': 'x',
@@ -45,7 +51,7 @@ describe('sockets to the Kubernetes API', () => {
         most[use] = Math.max(most[use] ?? 0, number);
       },
     });
-  });
+  }
 
   afterEach(async () => {
     stop.abort();
@@ -77,10 +83,50 @@ describe('sockets to the Kubernetes API', () => {
   it('are never those of a watch for a request, however many watches are open', async () => {
     const watches = Array.from({ length: 100 }, (_, index) => watch(`/watch/${index}`));
     await received(100);
-    for (const sockets of ['requests', 'lists', 'watches'] as const) await connection.request('GET', '/answered', { sockets });
-    expect(open).to.deep.equal({ requests: 1, lists: 1, watches: 101 });
+    for (const sockets of ['requests', 'lists'] as const) await connection.request('GET', '/answered', { sockets });
+    expect(open).to.deep.equal({ requests: 1, lists: 1, watches: 100 });
     for (const response of pending.values()) response.end(event('last'));
     expect(await Promise.all(watches)).to.deep.equal(Array.from({ length: 100 }, () => ({ names: ['last'] })));
+  });
+
+  it('are shared by watches over HTTP/2, and by nothing else; one that ends, or whose connection closes, leaves the others', async () => {
+    const authority = createAuthority('cluster');
+    const { key, certificate } = authority.issue();
+    const streams = new Map<string, ServerHttp2Stream>();
+    let all = (): void => undefined;
+    const secure = createSecureServer({ key, cert: certificate, allowHTTP1: true, settings: { maxConcurrentStreams: 100 } });
+    secure.on('request', (request, response) => {
+      if (request.httpVersionMajor === 1) return response.end('{}');
+      streams.set(request.url, response.stream as ServerHttp2Stream);
+      response.writeHead(200);
+      response.write(event('first'));
+      if (streams.size === 150) all();
+    });
+    await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
+    try {
+      await connection.close();
+      const server = `https://127.0.0.1:${(secure.address() as AddressInfo).port}`;
+      await connect({ server, 'certificate-authority-data': Buffer.from(authority.bundle).toString('base64') });
+      const opened = new Promise<void>((resolve) => (all = resolve));
+      const watches = Array.from({ length: 150 }, (_, index) => watch(`/watch/${index}`));
+      await opened;
+      for (const sockets of ['requests', 'lists', 'heartbeats'] as const) await connection.request('GET', '/answered', { sockets });
+      expect(open).to.deep.equal({ requests: 1, lists: 1, heartbeats: 1, watches: 2 });
+      const of = (index: number) => [...streams].find(([url]) => url.startsWith(`/watch/${index}?`))![1];
+      of(0).end(event('last'));
+      expect(await watches[0]).to.deep.equal({ names: ['first', 'last'] });
+      const broken = of(1).session!;
+      const onBroken = watches.filter((_, index) => index > 0 && of(index).session === broken);
+      broken.destroy();
+      const ended = await Promise.all(onBroken);
+      expect(ended.map(({ names }) => names)).to.deep.equal(ended.map(() => ['first']));
+      for (const stream of streams.values()) if (!stream.destroyed) stream.end(event('last'));
+      const outcomes = await Promise.all(watches);
+      expect(outcomes.filter(({ names }) => names.at(-1) === 'last')).to.have.length(150 - ended.length);
+    } finally {
+      await connection.close();
+      await new Promise((resolve) => secure.close(resolve));
+    }
   });
 
   it('are limited for requests and for lists, and neither delays the other or the lease', async () => {
@@ -90,8 +136,8 @@ describe('sockets to the Kubernetes API', () => {
       connection.request('GET', `/list/${index}`, { ...endless, sockets: 'lists' }),
     ]).flat();
     await received(64 + 16);
-    await connection.request('GET', '/answered', { sockets: 'watches' });
-    expect(most).to.deep.equal({ requests: 64, lists: 16, watches: 1 });
+    await connection.request('GET', '/answered', { sockets: 'heartbeats' });
+    expect(most).to.deep.equal({ requests: 64, lists: 16, heartbeats: 1 });
     stop.abort();
     await Promise.allSettled(hanging);
   });

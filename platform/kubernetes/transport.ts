@@ -31,22 +31,23 @@ interface Pools {
 }
 
 /** The largest number of sockets of each use; a request beyond it waits for one. null: one for each caller, who never waits. */
-const LIMITS: Readonly<Record<SocketUse, number | null>> = { requests: 64, lists: 16, watches: null };
+const LIMITS: Readonly<Record<SocketUse, number | null>> = { requests: 64, lists: 16, watches: null, heartbeats: null };
 
 /**
- * HTTP/1.1, although undici 8 prefers HTTP/2 and 50 parallel reads are faster with it (1,300/s instead of 500 to 800). On
- * one shared HTTP/2 connection, a GOAWAY or a fault of one stream would end every watch, and the outcome of every pending
- * write would be unknown.
- *
- * The server closes idle connections after 90 s or more. With undici's default of 4 s, each poll would need a handshake.
+ * HTTP/2 for watches alone, if the server offers it: hundreds share a few connections, and resume where they were if one breaks.
+ * Requests use HTTP/1.1, although 50 parallel reads are faster with HTTP/2 (1,300/s instead of 500 to 800): when a shared
+ * connection breaks, the outcome of every pending write is unknown.
  */
-const SHARED = { allowH2: false, keepAliveTimeout: 55_000, keepAliveMaxTimeout: 85_000 };
+const overHttp2 = (use: SocketUse): boolean => use === 'watches';
+
+/** The server closes idle connections after 90 s or more. With undici's default of 4 s, each poll would need a handshake. */
+const SHARED = { keepAliveTimeout: 55_000, keepAliveMaxTimeout: 85_000 };
 
 /** @param onSockets called with the number of open sockets whenever it changes */
 export function createPools(onSockets?: (use: SocketUse, open: number) => void): Pools {
   let current: Pool | null = null;
   const retired = new Set<Dispatcher>();
-  const open: Record<SocketUse, number> = { requests: 0, lists: 0, watches: 0 };
+  const open: Record<SocketUse, number> = { requests: 0, lists: 0, watches: 0, heartbeats: 0 };
 
   function retire(pool: Pool) {
     if (current !== pool) return;
@@ -60,7 +61,7 @@ export function createPools(onSockets?: (use: SocketUse, open: number) => void):
 
   function dispatcherFor(use: SocketUse, tls: Tls): Dispatcher {
     const connect = { ...tls, timeout: 10_000, keepAlive: true, keepAliveInitialDelay: 30_000 };
-    const agent = new Agent({ ...SHARED, connections: LIMITS[use], connect });
+    const agent = new Agent({ ...SHARED, allowH2: overHttp2(use), connections: LIMITS[use], connect });
     agent.on('connect', () => onSockets?.(use, ++open[use]));
     agent.on('disconnect', () => onSockets?.(use, --open[use]));
     return agent;

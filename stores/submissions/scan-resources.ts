@@ -138,7 +138,7 @@ export function createScanResources(
 
     /** Checks the connection and that the custom resource definition exists. @throws if either check fails */
     async ping() {
-      await connection.request('GET', connection.path(SCANS, namespace), { query: { limit: 1 }, timeoutMs, sockets: 'watches' });
+      await connection.request('GET', connection.path(SCANS, namespace), { query: { limit: 1 }, timeoutMs, sockets: 'heartbeats' });
     },
   };
 }
