@@ -163,9 +163,13 @@ export const ORGANISATION: Record<string, Command> = {
       if (confirm !== id) throw new CommandRefused(`--confirm must be ${id}: purging cannot be undone.`, true);
       const purged = await context.stores.organisations.purge(id);
       if (!purged.ok) throw new CommandRefused(NOT_PURGED[purged.reason](id));
+      const { scans, schedules } = purged;
+      const left = schedules.map(
+        (one) => `Its schedule ${one} starts no scans. Run: kubectl delete scanschedule -n ${one.replace('/', ' ')}`,
+      );
       return {
-        data: { organisation: id, scans: purged.scans },
-        lines: [`Purged organisation ${id}. The operator deletes the reports of its ${purged.scans} scans within minutes.`],
+        data: { organisation: id, scans, schedules },
+        lines: [`Purged organisation ${id}. The operator deletes the reports of its ${scans} scans within minutes.`, ...left],
       };
     },
   }),

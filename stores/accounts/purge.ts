@@ -19,7 +19,8 @@ interface LedgerDocument extends Document {
 }
 
 export type Purge =
-  | { ok: true; scans: number }
+  /** `schedules`: those of the dashboard that may still be in the cluster, as `namespace/name`. */
+  | { ok: true; scans: number; schedules: string[] }
   /** `open`: it is neither deleted nor blocked by `curbcut-admin`. `scans_live`: its scans hold credits. */
   | { ok: false; reason: 'not_found' | 'open' | 'scans_live' };
 
@@ -52,15 +53,22 @@ export function createPurge(db: Db, deps: { eraseScans: (id: string) => Promise<
       // No manifest restores it meanwhile.
       const { matchedCount } = await organisations.updateOne({ _id: id, ...closed }, { $set: { managedBy: 'admin', blocked: true } });
       if (matchedCount === 0) return { ok: false, reason: 'open' };
-      const scans = await deps.eraseScans(id);
-      await keepNumbers(id, `~${uuidOf(JSON.stringify([id, found.createdAt]))}`);
-      for (const name of OWNED) await db.collection(name).deleteMany({ organisation: id });
-      // '0' follows '/'.
-      for (const name of PREFIXED) await db.collection<{ _id: string }>(name).deleteMany({ _id: { $gt: `${id}/`, $lt: `${id}0` } });
-      await db.collection<{ _id: string }>('memberships').deleteOne({ _id: id });
-      await db.collection<{ unconfirmed: string[] }>('users').updateMany({ unconfirmed: id }, { $pull: { unconfirmed: id } });
-      await organisations.deleteOne({ _id: id });
-      return { ok: true, scans };
+      const schedules = await db.collection<{ _id: string }>('dashboardSchedules').find({ organisation: id }).toArray();
+      let scans = 0;
+      const closedOne = { _id: id, createdAt: found.createdAt, managedBy: 'admin' as const, blocked: true };
+      const steps: (() => Promise<unknown>)[] = [
+        async () => (scans = await deps.eraseScans(id)),
+        () => keepNumbers(id, `~${uuidOf(JSON.stringify([id, found.createdAt]))}`),
+        ...OWNED.map((name) => () => db.collection(name).deleteMany({ organisation: id })),
+        // '0' follows '/'.
+        ...PREFIXED.map((name) => () => db.collection<{ _id: string }>(name).deleteMany({ _id: { $gt: `${id}/`, $lt: `${id}0` } })),
+        () => db.collection<{ _id: string }>('memberships').deleteOne({ _id: id }),
+        () => db.collection<{ unconfirmed: string[] }>('users').updateMany({ unconfirmed: id }, { $pull: { unconfirmed: id } }),
+        () => organisations.deleteOne(closedOne),
+      ];
+      // Another purge may be faster, and the next organisation of the name be there: nothing of it is deleted.
+      for (const step of steps) if ((await organisations.countDocuments(closedOne, { limit: 1 })) === 1) await step();
+      return { ok: true, scans, schedules: schedules.map(({ _id }) => _id) };
     },
   };
 }

@@ -26,19 +26,22 @@ const idOf = ({ namespace, name }: DashboardScheduleRef): string => `${namespace
 export function createDashboardSchedules(db: Db) {
   const schedules = db.collection<Document>('dashboardSchedules');
   return {
-    /** Records a schedule in one of the organisation's places, unless it is recorded. @returns the record; null if there is no free place */
-    add: (schedule: DashboardSchedule) =>
+    /**
+     * Records a schedule in one of the organisation's places, unless it is recorded.
+     * @returns the record, and whether this call made it; null if there is no free place
+     */
+    add: (schedule: DashboardSchedule): Promise<(DashboardSchedule & { added: boolean }) | null> =>
       retryRace(async () => {
         const { organisation } = schedule;
         const _id = idOf(schedule);
         const all = await schedules.find({ organisation }).toArray();
         const recorded = all.find((one) => one._id === _id);
-        if (recorded !== undefined) return recorded;
+        if (recorded !== undefined) return { ...recorded, added: false };
         const taken = all.map((one) => one.slot);
         const [slot] = freeSlots(organisation, DASHBOARD_SCHEDULES_MAX, taken);
         if (slot === undefined) return null;
         await schedules.insertOne({ ...schedule, _id, slot });
-        return schedule;
+        return { ...schedule, added: true };
       }),
 
     /** Returns the organisations of those schedules that are recorded, by `namespace/name`. */

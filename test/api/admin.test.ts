@@ -131,7 +131,11 @@ describe('curbcut-admin', () => {
       );
       await admin('organisation', 'hand-over', 'lost-1', '--to', 'admin');
       await admin('organisation', 'block', 'lost-1');
-      expect(await json('organisation', 'purge', 'lost-1', '--confirm', 'lost-1')).to.deep.equal({ organisation: 'lost-1', scans: 0 });
+      expect(await json('organisation', 'purge', 'lost-1', '--confirm', 'lost-1')).to.deep.equal({
+        organisation: 'lost-1',
+        scans: 0,
+        schedules: [],
+      });
       expect(await stores.organisations.find('lost-1')).to.equal(null);
     });
 

@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { GROUP, SCHEDULES_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
 import { DASHBOARD_MANAGER, DASHBOARD_SCHEDULES_MAX, RUN_ANNOTATION, type ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import { uuidOf } from '../../core/uuid.ts';
+import { nameOf } from '../../api/dashboard/schedules/manage.ts';
 import { requestedRun } from '../../core/schedule/requested-run.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
 import { useContext } from './context.ts';
@@ -66,6 +68,20 @@ describe('schedules in the dashboard', () => {
     return { path, name: path.split('/').at(-1)! };
   }
   const hidden = (text: string, name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
+
+  it('never take over one whose record is lost, such as of a purged organisation, whatever the form says', async () => {
+    const [theirs, person] = [await member(), await member()];
+    const { name } = await created(theirs);
+    const { metadata, ...orphan } = await read(name);
+    await context.stores.dashboardSchedules.remove(theirs.organisation, { namespace: NAMESPACE, name });
+    const sent = fields();
+    const taken = nameOf(sent.url, uuidOf(`${person.organisation}/${person.email}/${sent.form_id}`));
+    const body = { ...orphan, metadata: { name: taken, namespace: NAMESPACE, labels: metadata.labels } };
+    await context.kubernetes.request('POST', context.kubernetes.path(SCHEDULES, NAMESPACE), { body });
+    expect((await person.client.submit(NEW, sent)).status).to.equal(409);
+    expect(await recordsOf(person.organisation)).to.equal(0);
+    expect((await person.client.get(`${LIST}/${NAMESPACE}/${taken}`)).status).to.equal(404);
+  });
 
   it('become ScanSchedules of the field manager of the dashboard', async () => {
     const person = await member();

@@ -1,6 +1,7 @@
 /** A purged organisation: nothing in the database has its name, and another one of the name begins with nothing. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { createPurge } from '../../stores/accounts/purge.ts';
 import { openStores } from '../../stores/stores.ts';
 import { addWebhook } from '../support/add-webhook.ts';
 import { issueKey } from '../support/issue-key.ts';
@@ -35,6 +36,8 @@ describe('a purge', () => {
     await stores.scans.create(row);
     await stores.sites.record([row]);
     await stores.idempotency.claim({ organisation: id, key: 'k', fingerprint: 'f', resourceId: row.id, leaseSeconds: 1 });
+    const daily = { namespace: 'curbcut', name: `${id}-daily`, organisation: id, createdAt: new Date(), values: '' };
+    await stores.dashboardSchedules.add(daily);
     await organisations.record({ organisation: id, actor: 'ada', action: 'key.issue', subject: id });
     await credits.reserve({ organisation: id, scanId: row.id, pages: 5, partial: false, deadline: new Date(Date.now() + 20_000) });
     expect(await organisations.purge(id)).to.deep.equal({ ok: false, reason: 'scans_live' });
@@ -54,7 +57,7 @@ describe('a purge', () => {
       'audit',
     ]);
 
-    expect(await organisations.purge(id)).to.deep.equal({ ok: true, scans: 1 });
+    expect(await organisations.purge(id)).to.deep.equal({ ok: true, scans: 1, schedules: [`curbcut/${id}-daily`] });
     expect(await mentions(id)).to.deep.equal([]);
     expect(
       (await stores.scans.removable({ before: new Date(0), now: new Date(), limit: 10 })).map((one) => one.row.id),
@@ -73,5 +76,25 @@ describe('a purge', () => {
     expect(await credits.grant(id, 'first', 7)).to.equal(true);
     expect(await credits.balance(id)).to.deep.equal({ balance: 7, granted: 7, held: 0, spent: 0 });
     expect(await credits.ledger(id, { limit: 10 })).to.have.lengthOf(1);
+  });
+
+  it('that another one has overtaken deletes nothing of the next organisation of the name', async () => {
+    const stores = openStores(database.db);
+    const { organisations, credits } = stores;
+    const id = `acme-${randomUUID().slice(0, 8)}`;
+    await organisations.applyManifest(id, version, spec);
+    await organisations.closeOrganisation(id, version);
+    /** The other one ends, and the next organisation begins, while this one reads the account. */
+    const slow = createPurge(database.db, {
+      eraseScans: async () => 0,
+      async relay() {
+        await organisations.purge(id);
+        await organisations.applyManifest(id, { ...version, uid: 'u2' }, spec);
+      },
+    });
+    expect(await slow.purge(id)).to.include({ ok: true });
+    await credits.grant(id, 'first', 7);
+    await issueKey(stores.keys, id);
+    expect(await organisations.find(id)).to.include({ managedBy: 'manifest', blocked: false });
   });
 });

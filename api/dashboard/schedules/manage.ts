@@ -151,6 +151,11 @@ export function createScheduleManagement({ stores: { scheduleResources: resource
       if (recorded === null) throw new ScheduleRefusal('too_many');
       // A form that was sent before has created it. Only its page changes it, with its version.
       const existing = await resources.find(name);
+      // One without a record of the organisation is someone else's, such as of an organisation that was purged.
+      if (existing !== null && recorded.added) {
+        await dashboardSchedules.remove(ref);
+        throw new ScheduleRefusal('exists');
+      }
       // Two requests may find nothing at the same time. Only that whose values are recorded creates it, because the other would replace them.
       if (existing === null ? recorded.values !== values : !isSame(existing, wanted)) throw new ScheduleRefusal('exists');
       const written: WrittenSchedule = existing === null ? await resources.create(name, wanted) : { ok: true, schedule: existing };
