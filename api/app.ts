@@ -34,6 +34,7 @@ import { publicPages } from './public/pages/routes.ts';
 import { publicRoutes } from './public/routes.ts';
 import { unsubscribeRoutes } from './public/unsubscribe.ts';
 import { cancelRoutes } from './scans/cancel.ts';
+import { deletionRoutes } from './scans/deletion.ts';
 import { reportRoutes } from './scans/reports.ts';
 import { scanListRoutes } from './scans/scan-list.ts';
 import { scanRoutes } from './scans/scans.ts';
@@ -92,6 +93,7 @@ async function authenticatedRoutes(scope: FastifyInstance): Promise<void> {
   await scope.register(scanRoutes);
   await scope.register(scanListRoutes);
   await scope.register(cancelRoutes);
+  await scope.register(deletionRoutes);
   await scope.register(scanEventRoutes);
   await scope.register(reportRoutes);
   await scope.register(billingRoutes);

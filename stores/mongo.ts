@@ -276,6 +276,8 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['outbox', { fairnessKey: 1, createdAt: -1, _id: -1 }, {}],
   // For deliveries that wait: of a webhook, and of a scan before another one.
   ['outbox', { fairnessKey: 1, state: 1, scan: 1, order: 1 }, {}],
+  // For the deliveries of a deleted scan. Sparse, because mails do not have the field.
+  ['outbox', { scan: 1 }, { sparse: true }],
   // Sparse, because only mails that ended and still have an address have the field.
   ['outbox', { addressUntil: 1 }, { sparse: true }],
   ['outbox', { expiresAt: 1 }, { expireAfterSeconds: 0 }],

@@ -40,6 +40,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
   return {
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
+      erase: (scanId: string) => scans.erase(id, scanId),
       findMany: async (ids: readonly string[]) => (await scans.findMany(ids)).filter(({ organisation }) => organisation === id),
       search: (search: Parameters<typeof scans.search>[1]) => scans.search(id, search),
       trend: async (row: ScanRow, limit: number) => (row.organisation === id ? scans.trend(row, limit) : []),
@@ -93,6 +94,9 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       search: (search: Parameters<typeof sites.search>[1]) => sites.search(id, search),
       find: (host: string, optionsKey: string) => sites.find(id, host, optionsKey),
       of: (host: string) => sites.of(id, host),
+      replace: async (row: ScanRow, others: readonly ScanRow[]) => {
+        if (row.organisation === id) await sites.replace(row, others);
+      },
     },
     webhooks: {
       add: (fields: WebhookFields & { id?: string }) => webhooks.add({ ...fields, organisation: id, createdBy: auditName(actor) }),

@@ -63,12 +63,12 @@ async function cancel(row: ScanRow, scanResources: ScanResources): Promise<{ out
 }
 
 /**
- * Records in the audit log who started or canceled a scan, once for each scan. Who started it, and when, follows from its row,
+ * Records in the audit log who started, canceled or deleted a scan, once for each scan. Who started it, and when, follows from its row,
  * so that a repeated request adds a lost entry, whoever sends it.
  */
 export async function recordScan(
   request: FastifyRequest,
-  action: 'submit' | 'cancel',
+  action: 'submit' | 'cancel' | 'delete',
   { id, site, submittedBy, createdAt }: Pick<ScanRow, 'id' | 'site' | 'submittedBy' | 'createdAt'>,
   logger: Logger,
 ): Promise<void> {

@@ -148,16 +148,18 @@ async function expire({ context }: Sweep, { result, each }: Run): Promise<void> 
 const REMOVED_AGAIN_MS = 3_600_000;
 
 /** Removes reports for the first time, or again. The row follows: it is kept, or deleted if its scan is erased. */
-async function removeDue(context: OperatorContext, { row: { id }, again, erased }: Removable): Promise<void> {
-  const { stores: { scans }, clock } = context; // prettier-ignore
+async function removeDue(context: OperatorContext, { row: { id, createdAt }, again, erased }: Removable): Promise<void> {
+  const { stores: { scans, deliveries }, clock } = context; // prettier-ignore
   try {
     await removeReports(context, id);
+    if (erased) await deliveries.removeOf(id);
   } catch (error) {
     await scans.notRemoved(id, clock.now());
     throw error;
   }
   if (again && erased) return scans.remove(id);
-  await scans.reportsRemoved(id, again ? undefined : new Date(clock.now().getTime() + REMOVED_AGAIN_MS));
+  const then = Math.max(clock.now().getTime() + REMOVED_AGAIN_MS, erased ? createdAt.getTime() + ABANDONED_KEPT_MS : 0);
+  await scans.reportsRemoved(id, again ? undefined : new Date(then));
 }
 
 async function removeReports({ reports, stores }: OperatorContext, id: string): Promise<void> {

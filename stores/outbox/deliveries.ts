@@ -66,6 +66,11 @@ export function createDeliveries(db: Db) {
       return (found as DeliveryEntry[]).map(toDelivery);
     },
 
+    /** Deletes the deliveries of a scan that is deleted, in any state. */
+    async removeOf(scan: string) {
+      await outbox.deleteMany({ priority: 'webhook', scan });
+    },
+
     /** Cancels the deliveries of an endpoint that wait and are not claimed. */
     async cancelAll(webhook: string) {
       const waiting = { fairnessKey: webhook, state: 'waiting', priority: 'webhook', holder: { $exists: false } } as const;

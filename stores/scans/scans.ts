@@ -217,9 +217,13 @@ export interface Removable {
   erased: boolean;
 }
 
+const ERASED_FIELDS = ['metadata', 'baseline', 'auth', 'submittedBy', 'schedule', 'unannounced', 'unlisted', 'reportsRemoved'] as const;
+
+/** Keeps what a repeated submission is answered with, and what ends a scan that is live. */
 async function eraseThose(scans: Collection<ScanDocument>, filter: Filter<ScanDocument>): Promise<number> {
-  const marks = { unannounced: '' as const, unlisted: '' as const, reportsRemoved: '' as const };
-  const update = { $set: { organisation: ERASED, removeAt: new Date(0) }, $unset: marks };
+  const empty = { outcome: null, message: null, site: '', 'options.url': '' };
+  const absent = Object.fromEntries(ERASED_FIELDS.map((name) => [name, '' as const]));
+  const update = { $set: { ...empty, organisation: ERASED, removeAt: new Date(0) }, $unset: absent };
   return (await scans.updateMany(filter, update)).modifiedCount;
 }
 
@@ -248,6 +252,10 @@ function retentionOf(scans: Collection<ScanDocument>) {
      * @returns their number
      */
     eraseAll: (organisation: string) => eraseThose(scans, { organisation }),
+
+    /** Takes an ended scan from its organisation, as `eraseAll`. @returns false if the organisation has no such scan */
+    erase: async (organisation: string, id: string): Promise<boolean> =>
+      (await eraseThose(scans, { _id: id, organisation, submission: 'accepted', phase: { $in: TERMINAL_PHASES } })) === 1,
 
     /** Deletes the row of an erased scan, whose reports are deleted. */
     async remove(id: string) {

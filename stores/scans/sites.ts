@@ -54,11 +54,18 @@ const idOf = ({ organisation, site, optionsKey }: Pick<Site, 'organisation' | 's
 /** @param examinedMax for tests */
 export function createSites(db: Db, examinedMax = EXAMINED_MAX) {
   const sites = db.collection<SiteDocument>('sites');
+  async function record(rows: readonly ScanRow[]): Promise<void> {
+    const writes = rows.flatMap(writesOf);
+    if (writes.length > 0) await retryRace(() => sites.bulkWrite(writes, { ordered: true }));
+  }
   return {
     /** Records accepted scans that have ended. An older scan than the recorded one, a repetition and a scan of a test key change nothing. */
-    async record(rows: readonly ScanRow[]) {
-      const writes = rows.flatMap(writesOf);
-      if (writes.length > 0) await retryRace(() => sites.bulkWrite(writes, { ordered: true }));
+    record,
+
+    /** Replaces a scan that is about to be deleted, by the newest of others with the same site and options. */
+    async replace(row: ScanRow, others: readonly ScanRow[]) {
+      const { deletedCount } = await sites.deleteOne({ _id: idOf(row), $or: [{ scan: row.id }, { done: row.id }] });
+      if (deletedCount > 0) await record(others);
     },
 
     /**

@@ -129,6 +129,7 @@ describe('a test key', () => {
     expect(usable).to.have.members([
       'POST /v1/ci/scans',
       'POST /v1/ci/scans/:scan_id/cancel',
+      'DELETE /v1/scans/:scan_id',
       'POST /v1/api-keys',
       'DELETE /v1/api-keys/:key_id',
       'POST /v1/public/scan-request',

@@ -275,13 +275,18 @@ describe('operator: the sweeper', function () {
   it('deletes the reports of a purged organisation at once, and with the rows what a conversion wrote meanwhile', async () => {
     const scan = await endedWithReport();
     const { pdf, sarif } = reportKeys(scan.id);
+    const delivery = { webhook: 'w', organisation: 'acme', event: `scan.completed:${scan.id}`, type: 'scan.completed', order: 0 } as const;
+    const [stored] = await context.stores.deliveries.enqueue([{ ...delivery, scan: scan.id, body: 'https://example.com/' }]);
     await context.stores.scans.eraseAll((await scan.row())!.organisation);
     expect(await sweepIn(1)).to.include({ erased: 1, failed: 0 });
     expect(await context.reports.size(pdf)).to.equal(null);
+    expect(await context.stores.deliveries.find('acme', 'w', stored!.id)).to.equal(null);
     await put(sarif);
     expect(await sweepIn(1_800)).to.include({ erased: 0 });
     expect(await scan.row(), 'remembers the scan until nothing can be under way').to.not.equal(null);
-    expect(await sweepIn(3_700)).to.include({ failed: 0 });
+    expect(await sweepIn(24 * 3_600), 'a repeated submission is answered').to.include({ erased: 0 });
+    expect(await scan.row()).to.not.equal(null);
+    expect(await sweepIn(26 * 3_600)).to.include({ failed: 0 });
     expect([await context.reports.size(sarif), await scan.row()]).to.deep.equal([null, null]);
   });
 

@@ -11,6 +11,7 @@ import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import type { SubmittedAuth } from '../../../core/scan/sign-in.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
 import { cancelScan, recordScan } from '../../scans/cancellation.ts';
+import { deleteScan } from '../../scans/deletion.ts';
 import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { refusalOf } from '../../http/plugins/errors.ts';
@@ -179,5 +180,10 @@ export const scanActions: FastifyPluginAsync = async (scope) => {
       });
     }
     return reply.redirect(`/dashboard/scans/${row.id}?canceling`, 303);
+  });
+
+  scope.post('/dashboard/scans/:id/delete', { config }, async (request, reply) => {
+    await deleteScan(request, await scanOf(request));
+    return reply.redirect(`${SCANS_PATH}?deleted`, 303);
   });
 };

@@ -5,7 +5,7 @@ import { DASHBOARD_PATH, SCANS_PATH } from '../../../core/web-paths.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import type { Position } from '../../../stores/scans/positions.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import { type Column, emptyState, link, linkButton, pagination, table, type TableRow, time } from '../../web/components.ts';
+import { type Column, emptyState, link, linkButton, notice, pagination, table, type TableRow, time } from '../../web/components.ts';
 import { attributes, html, type Html } from '../../web/html.ts';
 import { actorNames, type ActorNames } from '../names.ts';
 import { ALL_SCANS, filterForm, isFiltered, listHref, type ListQuery, readListQuery, toSearch } from './list-query.ts';
@@ -38,7 +38,9 @@ const config = { permission: 'scans:read' } as const;
 
 export const scanListPages: FastifyPluginAsync = async (scope) => {
   scope.get(SCANS_PATH, { config }, async (request, reply) => {
-    const body = scanListBody(await listData(request));
+    const deleted = (request.query as Record<string, unknown>)['deleted'] !== undefined;
+    const body = html`${deleted && notice({ kind: 'good', title: 'The scan was deleted.', announce: true })}
+    ${scanListBody(await listData(request))}`;
     return reply.page(dashboardPage({ request, title: 'Scans', active: 'scans', scripts: ['dashboard.js'], body }));
   });
 

@@ -84,7 +84,7 @@ function endedParts(data: ScanPageData): Html {
   const { row, trend, view, write } = data;
   const pages = view === null || view === 'unavailable' ? undefined : pageCountsOf(view);
   return html`${scanResult(row, pages)} ${downloads(row)} ${write !== null && isRepeatable(row) && againForm(row, write)} ${row.outcome !== null && findings(data)}
-    ${row.phase === 'done' && row.reports !== null && differenceLater(row)} ${trendChart(trend, row.id)}`;
+    ${row.phase === 'done' && row.reports !== null && differenceLater(row)} ${trendChart(trend, row.id)} ${write !== null && deleteForm(row, write.csrfToken)}`;
 }
 
 function downloads({ id, reports }: ScanRow): Html {
@@ -106,6 +106,20 @@ function againForm({ id, options }: ScanRow, { csrfToken, idempotencyKey, credit
     <p class="hint" id="again-cost">Reserves ${pagesText(options.maxPages).replace('page', 'credit')}, and charges the pages that it tests.${available}</p>
   </form>`;
 }
+
+const deleteForm = ({ id, origin, resource }: ScanRow, csrfToken: string): Html =>
+  confirmedForm({
+    id: 'delete',
+    action: `/dashboard/scans/${id}/delete`,
+    fields: hiddenField('_csrf', csrfToken),
+    trigger: { text: 'Delete scan', kind: 'danger' },
+    title: 'Delete this scan?',
+    text: `Its result and its reports are deleted for everyone, and nothing brings them back. Its credits stay charged.${
+      origin === 'manifest' ? ` ${resource.namespace}/${resource.name} stays in the cluster until it is deleted there.` : ''
+    }`,
+    confirm: 'Delete scan',
+    cancel: 'Keep scan',
+  });
 
 function findings(data: ScanPageData): Html {
   const { row, view, causes, mayAccept } = data;

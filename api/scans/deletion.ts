@@ -1,0 +1,53 @@
+/** Deletes an ended scan with its reports, for the API and for the dashboard. The sweeper then deletes what is stored of it elsewhere. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { FastifyRequest } from 'fastify';
+import { isTest } from '../../core/accounts.ts';
+import { isTerminal, TERMINAL_PHASES } from '../../core/scan/phases.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import { storesOf } from '../accounts/scoped-stores.ts';
+import { ApiError } from '../http/errors.ts';
+import { callerOf } from '../http/plugins/auth.ts';
+import { annotate } from '../http/plugins/request-log.ts';
+import { emptyAnswer, KEYED, keyWith, LIMITED, refusals } from '../http/responses.ts';
+import { recordScan } from './cancellation.ts';
+import { ScanPath } from './scans.ts';
+
+const DELETE_SCAN = {
+  operationId: 'deleteScan',
+  tags: ['Scans'],
+  summary: 'Delete a scan with its reports',
+  description:
+    'At once, no list, page or baseline has the scan any more, and no link to its reports is given. The reports, its webhook deliveries and ' +
+    'its comparisons are deleted within minutes. Credits, the ledger and the audit log stay, and so does an AccessibilityScan in the cluster. ' +
+    'A scan in progress is not deleted: cancel it first. A test key deletes only scans of test keys.',
+  security: keyWith('scans:write'),
+  params: ScanPath,
+  response: {
+    204: emptyAnswer('The scan is deleted.', LIMITED),
+    ...refusals([...KEYED, 'scan_not_found', 'scan_not_complete']),
+  },
+};
+
+/** Deletes the scan of a row that was just read, and records it. @throws ApiError if it has not ended, or is deleted already */
+export async function deleteScan(request: FastifyRequest, row: ScanRow): Promise<void> {
+  if (!isTerminal(row.phase) || row.submission !== 'accepted') throw new ApiError('scan_not_complete');
+  const { scans, sites } = storesOf(request);
+  const alike = { site: row.site, optionsKey: row.optionsKey, limit: 2 };
+  const found = await Promise.all([scans.search({ ...alike, phases: TERMINAL_PHASES }), scans.search({ ...alike, phases: ['done'] })]);
+  // Before the row: after a crash between the two, the caller asks again.
+  await sites.replace(row, found.flatMap(({ rows }) => rows).filter(({ id }) => id !== row.id)); // prettier-ignore
+  if (!(await scans.erase(row.id))) throw new ApiError('scan_not_found');
+  await recordScan(request, 'delete', row, request.server.logger);
+}
+
+export const deletionRoutes: FastifyPluginAsyncTypebox = async (scope) => {
+  const config = { permission: 'scans:write', testKeys: true } as const;
+  scope.delete('/v1/scans/:scan_id', { config, schema: DELETE_SCAN }, async (request, reply) => {
+    const { scan_id } = request.params;
+    annotate(request, { scan: scan_id });
+    const row = await storesOf(request).scans.find(scan_id.toLowerCase());
+    if (row === null || (isTest(callerOf(request).actor) && row.test !== true)) throw new ApiError('scan_not_found');
+    await deleteScan(request, row);
+    return reply.code(204).send();
+  });
+};

@@ -1,0 +1,75 @@
+/** Deleting a scan over HTTP and in the dashboard: who may, which scans, and what does not have it any more. */
+import { expect } from 'chai';
+import { issueKey } from '../support/issue-key.ts';
+import { useContext, HIGH_LIMITS, SUBMISSION } from './context.ts';
+import { signedIn } from './people.ts';
+
+describe('DELETE /v1/scans/{scan_id}', () => {
+  const context = useContext({ limits: HIGH_LIMITS });
+  const remove = (scanId: string, key: string) => context.request('DELETE', `/v1/scans/${scanId}`, { key });
+  const detailOf = async (scanId: string, key: string) => {
+    const { status, body } = await remove(scanId, key);
+    return `${status} ${body?.detail ?? ''}`.trim();
+  };
+  const ended = { phase: 'done', finishedAt: new Date() } as const;
+
+  it('takes it from every list at once, is recorded once, and leaves the site its other scans', async () => {
+    const { id, key } = await context.organisation();
+    const older = await context.scan(id, { ...ended, createdAt: new Date(Date.now() - 60_000) });
+    const row = await context.scan(id, { ...ended, phase: 'failed', passed: false, metadata: { branch: 'secret-launch' } });
+    await context.scan(id, { ...ended, optionsKey: 'other' });
+    const group = () => context.stores.sites.find(id, row.site, row.optionsKey);
+    expect(await group()).to.include({ scan: row.id, done: older.id });
+    expect((await Promise.all([detailOf(row.id, key), detailOf(row.id, key)])).toSorted()).to.deep.equal(['204', '404 scan_not_found']);
+    expect(await group()).to.include({ scan: older.id, done: older.id, phase: 'done' });
+    const list = await context.request('GET', '/v1/ci/scans', { key });
+    expect(list.body.data).to.have.lengthOf(2);
+    expect(list.text).to.not.include(row.id);
+    for (const path of [`/v1/ci/scans/${row.id}`, `/v1/scans/${row.id}/report`])
+      expect((await context.request('GET', path, { key })).status, path).to.equal(404);
+    expect(JSON.stringify(await context.db.collection('scans').find().toArray())).to.not.include('secret-launch');
+    const audit = await context.stores.organisations.audit(id, 10);
+    expect(audit.filter(({ action }) => action === 'scan.delete').map(({ subject }) => subject)).to.deep.equal([`${row.site} ${row.id}`]);
+    expect(await detailOf(older.id, key)).to.equal('204');
+    expect(await group(), 'a site without scans is none').to.equal(null);
+  });
+
+  it('refuses scans in progress, and those of others', async () => {
+    const { id, key } = await context.organisation();
+    const live = await context.scan(id);
+    const done = await context.scan(id, ended);
+    const other = await context.organisation();
+    expect(await detailOf(live.id, key)).to.equal('409 scan_not_complete');
+    expect(await detailOf(done.id, other.key)).to.equal('404 scan_not_found');
+    const { secret: test } = await issueKey(context.stores.keys, id, { test: true });
+    expect(await detailOf(done.id, test), 'no scan of a test key').to.equal('404 scan_not_found');
+    const { secret: reader } = await issueKey(context.stores.keys, id, { scopes: ['scans:read'] });
+    expect(await detailOf(done.id, reader)).to.equal('403 permission_denied');
+    expect(await context.stores.scans.find(done.id, id)).to.not.equal(null);
+  });
+
+  it('charges no repeated submission again', async () => {
+    const { id, key } = await context.organisation({ credits: 10 });
+    const submit = () => context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers: { 'Idempotency-Key': 'once' } });
+    const first = await submit();
+    await context.stores.scans.mirror(first.body.scan_id as string, ended);
+    expect(await detailOf(first.body.scan_id as string, key)).to.equal('204');
+    const again = await submit();
+    expect([again.status, again.body.scan_id]).to.deep.equal([202, first.body.scan_id]);
+    expect(await context.stores.credits.holds(id)).to.have.lengthOf(1);
+  });
+
+  it('is a form of the dashboard for those who may start scans', async () => {
+    const { client, organisation } = await signedIn(context, { role: 'member' });
+    const viewer = await signedIn(context, { role: 'viewer', organisation });
+    const { id } = await context.scan(organisation, ended);
+    const page = `/dashboard/scans/${id}`;
+    expect((await viewer.client.get(page)).text).to.not.include('Delete scan');
+    expect((await viewer.client.submit(`${page}/delete`, {}, '/dashboard')).status).to.equal(403);
+    expect((await client.get(page)).text).to.include('Delete scan');
+    const answer = await client.submit(`${page}/delete`, {}, page);
+    expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/dashboard/scans?deleted']);
+    expect((await client.get('/dashboard/scans?deleted')).text).to.include('The scan was deleted.');
+    expect((await client.get(page)).status).to.equal(404);
+  });
+});
