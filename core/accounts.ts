@@ -23,7 +23,7 @@ export const KEY_NAME_MAX = 100;
 /** What requests with each scope can do, as users read it. */
 export const SCOPE_MEANINGS: Readonly<Record<KeyScope, string>> = {
   'scans:read': 'List scans, follow their progress and download their reports.',
-  'scans:write': 'Submit and cancel scans. Each tested page costs one credit.',
+  'scans:write': 'Submit, cancel and delete scans. Each tested page costs one credit.',
   'credits:read': 'Read the credit balance and its ledger.',
   'keys:write': 'Create, list and revoke API keys.',
   'webhooks:write': 'Create, list, change and delete webhooks, and read what was delivered.',

@@ -13,6 +13,9 @@ const OWNED = [
 /** Collections whose IDs begin with the organisation and a slash. */
 const PREFIXED = ['idempotency', 'knownIssueMatches'] as const;
 
+/** The accounts of an organisation: its own, and that of its test keys. */
+const accountsOf = (organisation: string): string[] => [organisation, creditAccountOf({ organisation, test: true })];
+
 interface LedgerDocument extends Document {
   _id: string;
   organisation: string;
@@ -39,7 +42,7 @@ export function createPurge(db: Db, deps: { eraseScans: (id: string) => Promise<
     }
     const account = await accounts.findOne({ _id: id });
     if (account !== null) await insertNew(accounts, { ...account, _id: name });
-    for (const _id of [id, creditAccountOf({ organisation: id, test: true })]) await accounts.deleteOne({ _id });
+    for (const _id of accountsOf(id)) await accounts.deleteOne({ _id });
   }
 
   return {
@@ -48,8 +51,8 @@ export function createPurge(db: Db, deps: { eraseScans: (id: string) => Promise<
       const closed = { $or: [{ deletedAt: { $exists: true } }, { managedBy: 'admin' as const, blocked: true }] };
       const found = await organisations.findOne({ _id: id });
       if (found === null) return { ok: false, reason: 'not_found' };
-      const held = await accounts.findOne({ _id: id });
-      if (Object.keys(held?.held ?? {}).length > 0) return { ok: false, reason: 'scans_live' };
+      const both = await accounts.find({ _id: { $in: accountsOf(id) } }).toArray();
+      if (both.some(({ held }) => Object.keys(held ?? {}).length > 0)) return { ok: false, reason: 'scans_live' };
       // No manifest restores it meanwhile.
       const { matchedCount } = await organisations.updateOne({ _id: id, ...closed }, { $set: { managedBy: 'admin', blocked: true } });
       if (matchedCount === 0) return { ok: false, reason: 'open' };

@@ -194,6 +194,11 @@ export function createKnownIssues(db: Db) {
       return unlessEmpty(stored!.chosen);
     },
 
+    /** Deletes what was chosen for a scan that is deleted. */
+    async removeChosen(scanId: string) {
+      await choices.deleteOne({ _id: scanId });
+    },
+
     /** Returns what was chosen; undefined if nothing was, or none exist. */
     async chosenFor(scanId: string): Promise<ChosenKnownIssues | undefined> {
       return unlessEmpty((await choices.findOne({ _id: scanId }))?.chosen);

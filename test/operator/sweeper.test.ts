@@ -277,8 +277,14 @@ describe('operator: the sweeper', function () {
     const { pdf, sarif } = reportKeys(scan.id);
     const delivery = { webhook: 'w', organisation: 'acme', event: `scan.completed:${scan.id}`, type: 'scan.completed', order: 0 } as const;
     const [stored] = await context.stores.deliveries.enqueue([{ ...delivery, scan: scan.id, body: 'https://example.com/' }]);
+    const { knownIssues } = context.stores;
+    const issue = { site: 'example.com', fingerprint: '0123456789abcdef', reason: 'Known', owner: 'team', createdBy: 'ann@example.com' };
+    const now = new Date();
+    await knownIssues.add({ ...issue, organisation: 'acme', expiresAt: new Date(Date.now() + 86_400_000), createdAt: now });
+    expect(await knownIssues.choose(scan.id, 'acme', [issue.site], now)).to.not.equal(undefined);
     await context.stores.scans.eraseAll((await scan.row())!.organisation);
     expect(await sweepIn(1)).to.include({ erased: 1, failed: 0 });
+    expect(await knownIssues.chosenFor(scan.id)).to.equal(undefined);
     expect(await context.reports.size(pdf)).to.equal(null);
     expect(await context.stores.deliveries.find('acme', 'w', stored!.id)).to.equal(null);
     await put(sarif);

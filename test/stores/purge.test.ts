@@ -1,6 +1,7 @@
 /** A purged organisation: nothing in the database has its name, and another one of the name begins with nothing. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { creditAccountOf } from '../../core/scan/counts.ts';
 import { createPurge } from '../../stores/accounts/purge.ts';
 import { openStores } from '../../stores/stores.ts';
 import { addWebhook } from '../support/add-webhook.ts';
@@ -42,6 +43,10 @@ describe('a purge', () => {
     await credits.reserve({ organisation: id, scanId: row.id, pages: 5, partial: false, deadline: new Date(Date.now() + 20_000) });
     expect(await organisations.purge(id)).to.deep.equal({ ok: false, reason: 'scans_live' });
     await credits.settle(id, row.id, 3);
+    const ofTestKeys = { organisation: creditAccountOf({ organisation: id, test: true }), scanId: randomUUID() };
+    await credits.reserve({ ...ofTestKeys, pages: 5, partial: false, deadline: new Date(Date.now() + 20_000) });
+    expect(await organisations.purge(id), 'a live scan of a test key').to.deep.equal({ ok: false, reason: 'scans_live' });
+    await credits.settle(ofTestKeys.organisation, ofTestKeys.scanId, 3);
     expect(await organisations.purge(id)).to.deep.equal({ ok: false, reason: 'open' });
     await organisations.closeOrganisation(id, version);
     const before = await mentions(id);
