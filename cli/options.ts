@@ -8,7 +8,7 @@ import {
   type BaselineChoice,
 } from '../core/scan/baseline.ts';
 import { LOCALES } from '../core/scan/locales.ts';
-import { CONSENT_CHOICES, CrawlRules, ScanOptions, WCAG_LEVELS, WCAG_VERSIONS } from '../core/scan/options.ts';
+import { CONSENT_CHOICES, CrawlRules, HASH_ROUTES, ScanOptions, WCAG_LEVELS, WCAG_VERSIONS } from '../core/scan/options.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
 import { grouped, type OptionSpec, type OptionTable } from './commands/command.ts';
 import { METADATA_OPTIONS } from './metadata.ts';
@@ -89,6 +89,12 @@ const SITE: Readonly<Record<string, SiteOption>> = {
     multiple: true,
     meaning: 'skip pages whose path and query match; may be given several times',
     read: (exclude: string[]) => ({ crawl: { exclude } }),
+  },
+  'hash-routes': {
+    value: 'FRAGMENTS',
+    choices: HASH_ROUTES,
+    meaning: `the fragments that are pages: paths (#/ and #!) or all that name no element (default ${defaultOf('hashRoutes')})`,
+    read: (text: string) => ({ crawl: { hashRoutes: oneOf('hash-routes', text, HASH_ROUTES) } }),
   },
   'wait-for': {
     value: 'SELECTOR',

@@ -134,8 +134,9 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     const halt = anyOf(signal, deps.stop);
     await untilAborted(refuseForbiddenTarget(egress, new URL(options.url)), halt);
     // A sign-in belongs to the origin of the URL: at another one, the scan would not be signed in.
+    const hasRoutes = options.crawl.hashRoutes === 'all';
     const httpFallback = options.httpFallback && signIn === null;
-    const start = await untilAborted(startOf({ ...options, httpFallback }, { files, signal: halt }), halt);
+    const start = await untilAborted(startOf({ ...options, httpFallback, hasRoutes }, { files, signal: halt }), halt);
     const browser = pool.version();
     browser.catch(() => undefined); // the first page tries again, and reports that the browser does not start
     // Meanwhile robots.txt is fetched.
@@ -184,11 +185,12 @@ async function tabOf(
 ): Promise<(browserVersion: string) => TabDeps> {
   const { egress, pictures, hasSession, signIn, redactor, restMs } = scan;
   const [source, watch] = await Promise.all([axeSource(options.locale, { hasSession }), watchSource()]);
-  const { waitFor, settleMs } = options.crawl;
+  const { waitFor, settleMs, hashRoutes } = options.crawl;
   return (version) => ({
     source,
     watch,
     settling: { waitFor, settleMs, restMs },
+    hasRoutes: hashRoutes === 'all',
     options: axeOptions(options),
     htmlTotal: htmlTotal(pagesReserved),
     identity: identityOf(version, CURBCUT_VERSION, options.locale, contactUrl),

@@ -44,6 +44,7 @@ export async function openOnePageScanner(target: { level: WcagLevel; version: Wc
       source,
       watch,
       settling: { waitFor: '', settleMs: 0, restMs: REST_MS },
+      hasRoutes: false,
       options: axeOptions({ wcagLevel: target.level, wcagVersion: target.version, advice: false }),
       htmlTotal: htmlTotal(1),
       identity: identityOf(version, CURBCUT_VERSION, 'en'),

@@ -11,12 +11,12 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4275, tests: 1573 },
-  report: { production: 11601, tests: 1535 },
+  report: { production: 11601, tests: 1540 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8601, tests: 635 },
   api: { production: 23904, tests: 2487 },
   operator: { production: 11575, tests: 8600 },
-  'scanner-image': { production: 12890, tests: 3480 },
+  'scanner-image': { production: 12970, tests: 3520 },
   cli: { production: 4724, tests: 366 },
   local: { production: 10044, tests: 4049 },
   'demo-site': { production: 121, tests: 0 },

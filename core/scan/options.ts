@@ -45,6 +45,10 @@ export const MAX_PAGES_CEILING = 5000;
 export const CONSENT_CHOICES = ['keep', 'reject', 'accept'] as const;
 export type ConsentChoice = (typeof CONSENT_CHOICES)[number];
 
+/** Which fragments of addresses are pages. */
+export const HASH_ROUTES = ['paths', 'all'] as const;
+export type HashRoutes = (typeof HASH_ROUTES)[number];
+
 const globs = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { default: [], maxItems: 50, description });
 
@@ -53,6 +57,11 @@ export const CrawlRules = Type.Object(
   {
     include: globs('Only pages whose path and query match one of these globs (* within a segment, ** across). Empty: every page.'),
     exclude: globs('Skip pages whose path and query match one of these globs.'),
+    hashRoutes: oneOf(HASH_ROUTES, {
+      default: 'paths',
+      description:
+        'Which fragments are pages: paths takes those that begin with #/ or #!, all also takes those that name no element of their page.',
+    }),
     sitemap: Type.Boolean({ default: true, description: "Whether the site's sitemaps add pages." }),
     respectRobots: Type.Boolean({ default: true, description: 'Whether to obey robots.txt.' }),
     waitFor: Type.String({
@@ -138,6 +147,7 @@ export const HTTP_OPTIONS = [...(Object.keys(OPTION_LABELS) as (keyof typeof OPT
 export const CRAWL_LABELS = {
   include: 'Only pages that match',
   exclude: 'Not pages that match',
+  hashRoutes: 'Fragments that are pages',
   waitFor: 'Wait for an element',
   settleMs: 'Additional time for each page (ms)',
   consent: 'Dialog for consent to cookies',

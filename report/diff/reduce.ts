@@ -205,8 +205,7 @@ function pageKeys({ scan, pages }: ComparableReport): PageKey {
     const url = new URL(final_url);
     url.searchParams.sort();
     const path = url.pathname.replace(/(?<=.)\/+$/, '');
-    const route = /^#[/!]/.test(url.hash) ? url.hash : '';
-    return `${own.has(hostOf(url)) ? '' : hostOf(url)}${path}${url.search}${route}`;
+    return `${own.has(hostOf(url)) ? '' : hostOf(url)}${path}${url.search}${url.hash}`;
   };
 }
 

@@ -38,10 +38,11 @@ export function drawGaps(flow: Flow, report: Report, i18n: ReportWords, outline:
 
 /** What links and sitemaps name that has no row. */
 function leftLines({ addressesLeft: left, discovery }: Gaps, { texts, count, format }: ReportWords): string[] {
-  const { other_hosts: hosts, other_hosts_left: others } = discovery;
+  const { other_hosts: hosts, other_hosts_left: others, hash_links: hash } = discovery;
   const named = [...hosts.map((host) => `${host.host} (${host.links + host.sitemap_entries})`), ...(others > 0 ? [`… (${others})`] : [])];
   return [
     ...(left > 0 ? [`${count(texts.addressesLeft, left)}. ${texts.addressesLeftIntro}`] : []),
+    ...(hash > 0 ? [format(texts.hashLinks, { n: hash })] : []),
     ...(hosts.length > 0 ? [format(texts.otherHosts, { hosts: named.join(', ') })] : []),
   ];
 }

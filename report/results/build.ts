@@ -10,7 +10,7 @@ import { numberRules, ruleResults } from './rule-outcomes.ts';
 import { capPage } from './cap-nodes.ts';
 import { type PlacedPictures, placePictures, type TakenPictures } from './pictures.ts';
 
-const NO_DISCOVERY: ReportDiscovery = { links: 0, files: 0, other_hosts: [], other_hosts_left: 0, sitemaps_cut: 0 };
+const NO_DISCOVERY: ReportDiscovery = { links: 0, files: 0, hash_links: 0, other_hosts: [], other_hosts_left: 0, sitemaps_cut: 0 };
 
 /**
  * Builds the report of a scan.

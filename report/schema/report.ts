@@ -185,6 +185,8 @@ export const ReportDiscovery = Type.Object(
     links: Count,
     /** The addresses that end like a file, or that links call a download. They are not requested. */
     files: Count,
+    /** Links to fragments that name no element of their page, as applications use them for views. */
+    hash_links: Count,
     /** Hosts that are not part of the scan, those with the most addresses first. */
     other_hosts: Type.Array(OtherHost, { maxItems: OTHER_HOSTS_MAX }),
     /** The addresses of further hosts. */

@@ -5,6 +5,7 @@ import { discoveryNote, discoveryNotes } from './gaps.ts';
 const found = (links: number, ...hosts: [host: string, links: number, entries: number][]): ReportDiscovery => ({
   links,
   files: 0,
+  hash_links: 0,
   other_hosts: hosts.map(([host, links, sitemap_entries]) => ({ host, links, sitemap_entries })),
   other_hosts_left: 0,
   sitemaps_cut: 0,
@@ -32,6 +33,12 @@ describe('what a message says about pages that a scan may have missed', () => {
       found(3, ['a.test', 0, 6]),
       MANY,
       `Found: a.test is not part of the scan, but named by 6 sitemap entries: ${TO_DO}`,
+    ],
+    [
+      'an application whose views are fragments',
+      { ...found(0), hash_links: 2 },
+      ONE,
+      'Found: only one page was tested although 2 links were found; 2 links lead to fragments that name no element. To test them as views of an application, set crawl.hashRoutes: all (--hash-routes all).',
     ],
     ['a page whose links were not tested', found(1), ONE, 'Found: only one page was tested although 1 link was found.'],
     [

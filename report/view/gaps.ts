@@ -101,12 +101,15 @@ const namesOf = ({ links, sitemap_entries: entries }: Pick<OtherHost, 'links' | 
   return named.filter(Boolean).join(' and ');
 };
 
+const TO_DO_FOR_VIEWS = 'To test them as views of an application, set crawl.hashRoutes: all (--hash-routes all).';
+
 /** What links and sitemaps name beside the pages of the scan. */
 export function discoveryNotes(found: ReportDiscovery): { kind: string; message: string }[] {
-  const { other_hosts: hosts, other_hosts_left: left, sitemaps_cut: cut } = found;
+  const { other_hosts: hosts, other_hosts_left: left, hash_links: hash, sitemaps_cut: cut } = found;
   const named = [...hosts.map((host) => `${host.host} (${namesOf(host)})`), ...(left > 0 ? [`further hosts (${left} addresses)`] : [])];
   const notes: [count: number, kind: string, message: string][] = [
     [hosts.length, 'other_hosts', `Not part of the scan: ${named.join(', ')}. To test a host too, scan it by itself.`],
+    [hash, 'hash_links', `${plural(hash, 'link leads', 'links lead')} to fragments that name no element. ${TO_DO_FOR_VIEWS}`],
     [cut, 'sitemaps_cut', `${plural(cut, 'sitemap was', 'sitemaps were')} not read to the end, because enough pages were found before.`],
   ];
   return notes.flatMap(([count, kind, message]) => (count === 0 ? [] : [{ kind, message }]));
@@ -117,16 +120,18 @@ export function discoveryNotes(found: ReportDiscovery): { kind: string; message:
  * most links lead to another host. Null if there is nothing to say.
  */
 export function discoveryNote(
-  { links, other_hosts: hosts }: ReportDiscovery,
+  { links: addresses, hash_links: hash, other_hosts: hosts }: ReportDiscovery,
   { tested, maxPages, passed }: { tested: number; maxPages: number; passed: boolean | null },
 ): string | null {
   if (maxPages === 1) return null;
-  const single = tested === 1;
-  const host = passed === false ? undefined : hosts.find((one) => single || 2 * one.links > links || one.sitemap_entries > tested);
+  const [single, links] = [tested === 1, addresses + hash];
+  const host = passed === false ? undefined : hosts.find((one) => single || 2 * one.links > addresses || one.sitemap_entries > tested);
   const parts = single && links > 0 ? [`only one page was tested although ${plural(links, 'link was', 'links were')} found`] : [];
   if (host !== undefined)
     parts.push(
       `${host.host} is not part of the scan, but named by ${namesOf(host)}: scan it too, or, if this site is a preview of it, build the preview with links to itself`,
     );
-  return parts.length === 0 ? null : `${DISCOVERY_NOTE} ${parts.join('; ')}.`;
+  if (single && hash > 0 && passed !== false) parts.push(`${plural(hash, 'link leads', 'links lead')} to fragments that name no element`);
+  const toDo = single && hash > 0 && passed !== false ? ` ${TO_DO_FOR_VIEWS}` : '';
+  return parts.length === 0 ? null : `${DISCOVERY_NOTE} ${parts.join('; ')}.${toDo}`;
 }

@@ -84,7 +84,7 @@ function report(pages: ReportPage[], over: Partial<Report['scan']> = {}): Report
     ...ruleResults(pages, [], { wcag_level: 'AA', wcag_version: '2.2', locale: 'en' }),
     pictures: [],
     addresses_left: 0,
-    discovery: { links: 0, files: 0, other_hosts: [], other_hosts_left: 0, sitemaps_cut: 0 },
+    discovery: { links: 0, files: 0, hash_links: 0, other_hosts: [], other_hosts_left: 0, sitemaps_cut: 0 },
   };
 }
 

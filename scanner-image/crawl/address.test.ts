@@ -118,6 +118,20 @@ describe('reading links', () => {
       expect(target?.kind === 'page' ? target.page.href : null).to.equal(page);
     });
 
+  for (const [fragment, kept] of [
+    ['#item:1', '#item:1'],
+    ['#/a', '#/a'],
+    ['#', ''],
+    ['#!', ''],
+    ['#Top', ''],
+    ['#a:~:text=b', ''],
+  ] as const)
+    it(`keeps ${kept === '' ? 'nothing' : kept} of ${fragment} if all fragments are routes`, () => {
+      const { page } = targetOf(`https://example.org/a${fragment}`, site, true) as { page: PageAddress };
+      expect(page.href).to.equal(`https://www.example.org/a${kept}`);
+      expect(page.key === pageKey(url(page.href.split('#', 1)[0]!))).to.equal(kept === '');
+    });
+
   it('gives an address whose key does not change when it is read again', () => {
     const fragment = fc.array(fc.constantFrom('#/r', '#!', '#x', '#/'), { maxLength: 4 }).map((parts) => parts.join(''));
     fc.assert(

@@ -22,12 +22,17 @@ const NOT_A_PAGE =
 const PAGE_ABOUT_FILE = /(?:^|\/)[^/:]+:[^/]+$/;
 /** A fragment that is not a hash route (`#/…`, `#!…`) names a place on the page. `#!` alone is a link without a target. */
 const ANCHOR = /#(?![/!]).*$|#!?$/s;
+/** What is no route even if all fragments are: the top of the page, and a text on it. */
+const NEVER_ROUTE = /#(?:!|top|.*:~:.*)?$/is;
 /** The route of the start page of an application. */
 const START_ROUTE = /^(?:#!?\/?)?$/;
 
-/** Removes the fragment of an address, unless it is a hash route. */
-export function withoutAnchor(href: string): string {
-  return href.replace(ANCHOR, '');
+/**
+ * Removes the fragment of an address, unless it is a hash route.
+ * @param hasRoutes fragments are routes whatever they look like
+ */
+export function withoutAnchor(href: string, hasRoutes = false): string {
+  return href.replace(hasRoutes ? NEVER_ROUTE : ANCHOR, '');
 }
 
 /** The parts of an address that the rules of a scan are about. */
@@ -40,16 +45,20 @@ export interface PageAddress extends AddressParts {
   readonly key: string;
 }
 
+/** @param url as the scan loads it: a fragment is a route */
 export function addressOf(url: URL): PageAddress {
-  return partsOf(url, pageKey(url));
+  return partsOf(url, pageKey(url, true));
 }
 
 const partsOf = ({ href, pathname, search, hash }: URL, key: string): PageAddress => ({ href, pathname, search, hash, key });
 
-/** The URL to load: without anchor, credentials, tracking parameters and session IDs. Other queries are not changed. */
-export function cleanUrl(url: URL): URL {
+/**
+ * The URL to load: without anchor, credentials, tracking parameters and session IDs. Other queries are not changed.
+ * @param hasRoutes as for `withoutAnchor`
+ */
+export function cleanUrl(url: URL, hasRoutes = false): URL {
   const page = new URL(url);
-  page.hash = withoutAnchor(page.hash);
+  page.hash = withoutAnchor(page.hash, hasRoutes);
   page.username = page.password = '';
   page.pathname = page.pathname.replace(SESSION_IN_PATH, '');
   page.search = withoutParameters(page.search, isNoise);
@@ -67,9 +76,12 @@ function isNoise(name: string, value: string): boolean {
   return TRACKING.test(name) || SESSION.test(name) || (PERHAPS_SESSION.test(name) && RANDOM_VALUE.test(value));
 }
 
-/** The key of a page, equal for all its URLs: sorted parameters, no trailing slash, normalised host, no scheme. */
-export function pageKey(url: URL): string {
-  return keyOf(cleanUrl(url));
+/**
+ * The key of a page, equal for all its URLs: sorted parameters, no trailing slash, normalised host, no scheme.
+ * @param hasRoutes as for `withoutAnchor`
+ */
+export function pageKey(url: URL, hasRoutes = false): string {
+  return keyOf(cleanUrl(url, hasRoutes));
 }
 
 function keyOf(page: URL): string {
@@ -128,13 +140,16 @@ export const ADDRESS_MAX = 2048;
 export type LinkTarget =
   { kind: 'page' | 'file'; page: PageAddress } | { kind: 'other'; host: string; href: string } | { kind: 'too_long' };
 
-/** Returns where a link leads; null if it is not on the web. Pages and files of the site get its origin. */
-export function targetOf(link: string, site: URL): LinkTarget | null {
+/**
+ * Returns where a link leads; null if it is not on the web. Pages and files of the site get its origin.
+ * @param hasRoutes as for `withoutAnchor`
+ */
+export function targetOf(link: string, site: URL, hasRoutes = false): LinkTarget | null {
   const url = URL.parse(link);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.host.length > HOST_MAX) return null;
   if (!sameSite(url, site)) return { kind: 'other', host: url.host, href: withoutAnchor(url.href) };
   if (link.length > ADDRESS_MAX) return { kind: 'too_long' };
-  const page = cleanUrl(url);
+  const page = cleanUrl(url, hasRoutes);
   page.protocol = site.protocol;
   page.host = site.host;
   return { kind: isFile(url.pathname) ? 'file' : 'page', page: addressOf(page) };

@@ -29,6 +29,7 @@ async function start(count: number, workers: number) {
       signedIn: false,
       startInScope: true,
       origin: () => new URL(ORIGIN),
+      hasRoutes: false,
       crawlDelayMs: () => 0,
       exclusionOf: () => null,
       refusal: () => null,

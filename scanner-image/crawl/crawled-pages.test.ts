@@ -26,7 +26,7 @@ const visitOf = (path: string, { content = path, own = true, caveats = [] }: Sho
 function take(visits: Record<string, Shown>): string[] {
   const frontier = createFrontier({ maxPages: 100, maxFailed: 100, maxLeftOut: 100 });
   const pages: ReportPage[] = [];
-  const crawled = createCrawledPages(frontier, { start: SITE, origin: () => SITE, exclusionOf: () => null });
+  const crawled = createCrawledPages(frontier, { start: SITE, origin: () => SITE, hasRoutes: false, exclusionOf: () => null });
   for (const [path, shown] of Object.entries(visits)) {
     frontier.add(addressOf(new URL(path, SITE)), 0);
     const candidate = frontier.take()!;

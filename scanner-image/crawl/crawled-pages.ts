@@ -7,7 +7,7 @@ import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/sche
 import type { ReportDiscovery } from '../../report/schema/report.ts';
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
 import type { Links, PageFacts, Visit } from '../page/visit/visit.ts';
-import { type PageAddress, pageKey, repeatsItself, targetOf } from './address.ts';
+import { type PageAddress, repeatsItself, targetOf } from './address.ts';
 import {
   arrivalOf,
   createDiscovery,
@@ -16,6 +16,7 @@ import {
   type Discovery,
   type Exclusions,
   listRedirectTargets,
+  loadedKey,
   type Referrers,
 } from './listing.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
@@ -50,7 +51,10 @@ export interface Listing {
   discovery: ReportDiscovery;
 }
 
-export function createCrawledPages(frontier: Frontier, site: Pick<Site, 'start' | 'origin' | 'exclusionOf'>) {
+/** The parts of a site that the pages of a crawl need. */
+type CrawledSite = Pick<Site, 'start' | 'origin' | 'hasRoutes' | 'exclusionOf'>;
+
+export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
   const exclusions = createExclusions();
   const referrers = createReferrers();
   const duplicates = createDuplicates();
@@ -59,7 +63,7 @@ export function createCrawledPages(frontier: Frontier, site: Pick<Site, 'start' 
   const queueLinks = createLinkQueue(frontier, site, { exclusions, referrers, discovery });
   /** The `url` of the page whose test covers an address, by the address's key. */
   const coveredBy = new Map<string, string>();
-  referrers.follow(pageKey(site.start));
+  referrers.follow(loadedKey(site.start));
 
   function cover(keys: readonly string[], url: string): void {
     for (const key of keys) {
@@ -70,12 +74,12 @@ export function createCrawledPages(frontier: Frontier, site: Pick<Site, 'start' 
 
   function takeLoaded(candidate: Candidate, visit: LoadedVisit): Taken {
     const { url } = candidate;
-    const keys = [candidate.key, pageKey(visit.finalUrl)] as const;
+    const keys = [candidate.key, loadedKey(visit.finalUrl)] as const;
     const isMoved = keys[0] !== keys[1];
-    const arrival = isMoved ? pageKey(arrivalOf(url, visit.finalUrl)) : keys[1];
+    const arrival = isMoved ? loadedKey(arrivalOf(url, visit.finalUrl)) : keys[1];
     const redirectsTo = isMoved ? (coveredBy.get(keys[1]) ?? coveredBy.get(arrival)) : undefined;
     if (redirectsTo !== undefined) return sameAs(candidate, visit, redirectsTo, `It redirects to ${visit.finalUrl.href}, which is tested.`);
-    const canonical = canonicalOf(visit, site.origin());
+    const canonical = canonicalOf(visit, keys[1], site.origin());
     const compared = {
       key: keys[1],
       canonicalKey: canonical?.key ?? null,
@@ -141,7 +145,7 @@ const LINKS_REMEMBERED = 20_000;
 /** Returns the function that adds the links of a page to the frontier, or to what is listed or counted. */
 function createLinkQueue(
   frontier: Frontier,
-  site: Pick<Site, 'origin' | 'exclusionOf'>,
+  site: CrawledSite,
   { exclusions, referrers, discovery }: { exclusions: Exclusions; referrers: Referrers; discovery: Discovery },
 ): (facts: LoadedVisit['facts'], on: Candidate) => void {
   /** The keys of pages by processed links; null for a link that is no page. */
@@ -149,7 +153,7 @@ function createLinkQueue(
 
   /** @returns the key of a page of the site */
   function take(link: string, on: Candidate, isFile: boolean): string | null {
-    const target = targetOf(link, site.origin());
+    const target = targetOf(link, site.origin(), site.hasRoutes);
     if (target?.kind === 'too_long') exclusions.count(1);
     else if (target?.kind === 'other' && discovery.name('links', target.href)) discovery.countHost(target.host, 'links');
     else if (target?.kind === 'file' || (target?.kind === 'page' && isFile)) discovery.name('files', target.page.key);
@@ -164,9 +168,9 @@ function createLinkQueue(
     return page.key;
   }
 
-  function takeLinks({ links, files, linksBeyond }: Links, on: Candidate): void {
+  function takeLinks({ links, files, hashLinks, anchors, linksBeyond }: Links, on: Candidate): void {
     const from = { url: on.url.href, key: on.key };
-    for (const link of links) {
+    for (const link of site.hasRoutes ? [...links, ...hashLinks, ...anchors] : links) {
       const known = processed.get(link);
       const key = known === undefined ? take(link, on, false) : known;
       if (known === undefined && processed.size < LINKS_REMEMBERED) processed.set(link, key);
@@ -175,6 +179,7 @@ function createLinkQueue(
       referrers.link(key, from);
     }
     for (const link of files) take(link, on, true);
+    if (!site.hasRoutes) for (const link of hashLinks) discovery.name('hash_links', link);
     exclusions.count(linksBeyond);
   }
 
@@ -192,11 +197,11 @@ function sameMessage({ url, by }: SamePage, canonical: Pick<URL, 'href'>): strin
 }
 
 /** Returns the canonical address of a page if it is another page of the site. */
-function canonicalOf(visit: LoadedVisit, site: URL): PageAddress | null {
+function canonicalOf(visit: LoadedVisit, key: string, site: URL): PageAddress | null {
   const { canonical } = visit.facts;
   if (canonical === null) return null;
   const target = targetOf(canonical, site);
-  return target?.kind !== 'page' || target.page.key === pageKey(visit.finalUrl) ? null : target.page;
+  return target?.kind !== 'page' || target.page.key === key ? null : target.page;
 }
 
 function testedPage(url: URL, visit: LoadedVisit, findings: PageFindings): ReportPage {

@@ -4,6 +4,9 @@ import { LINKED_FROM_MAX, type ReportPage, type TestedPage, type UntestedPage } 
 import { cleanUrl, type PageAddress, pageKey, withoutParameters } from './address.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
 
+/** The key of the address of a page, as the scan loads it: a fragment is a route. */
+export const loadedKey = (url: URL): string => pageKey(url, true);
+
 interface Found {
   pages: string[];
   sitemap?: string;
@@ -27,7 +30,7 @@ export function createReferrers() {
     /** Adds to each untested page the first pages that link to it, or the sitemap if none does. */
     addTo: (pages: readonly ReportPage[]): ReportPage[] =>
       pages.map((page) => {
-        const found = page.tested ? undefined : followed.get(pageKey(new URL(page.url)));
+        const found = page.tested ? undefined : followed.get(loadedKey(new URL(page.url)));
         if (page.tested || found === undefined) return page;
         const linkedFrom = found.pages.length > 0 ? found.pages : found.sitemap === undefined ? [] : [found.sitemap];
         return linkedFrom.length === 0 ? page : { ...page, linked_from: linkedFrom };
@@ -73,7 +76,7 @@ export type Exclusions = ReturnType<typeof createExclusions>;
 
 /** Counts what links and sitemaps name. */
 export function createDiscovery() {
-  const seen = { links: new Set<string>(), files: new Set<string>() };
+  const seen = { links: new Set<string>(), files: new Set<string>(), hash_links: new Set<string>() };
   const hosts = new Map<string, OtherHost>();
   let others = 0;
   /** @returns whether the address is named for the first time */
@@ -100,6 +103,7 @@ export function createDiscovery() {
       return {
         links: seen.links.size,
         files: seen.files.size,
+        hash_links: seen.hash_links.size,
         other_hosts: sorted.slice(0, OTHER_HOSTS_MAX),
         other_hosts_left: sorted.slice(OTHER_HOSTS_MAX).reduce((sum, host) => sum + size(host), others),
       };
@@ -124,7 +128,7 @@ const RETURN_PARAMETER =
 
 /** The address at which a redirect ended, without parameters that carry the requested address. */
 export function arrivalOf(requested: URL, final: URL): URL {
-  const arrival = cleanUrl(final);
+  const arrival = cleanUrl(final, true);
   arrival.search = withoutParameters(arrival.search, (name, value) => RETURN_PARAMETER.test(name) && carries(value, requested));
   return arrival;
 }
@@ -160,7 +164,7 @@ export function listRedirectTargets(pages: readonly ReportPage[], isNamed: (key:
   for (const page of pages) {
     const arrived = arrivedOf(page);
     if (arrived === null) continue;
-    const key = pageKey(arrived.arrival);
+    const key = loadedKey(arrived.arrival);
     groups.set(key, [...(groups.get(key) ?? []), arrived]);
   }
   const redirectTargets = new Map<string, string>();
@@ -168,7 +172,7 @@ export function listRedirectTargets(pages: readonly ReportPage[], isNamed: (key:
   for (const [key, group] of groups) {
     const tested = group.find(({ page }) => page.tested);
     if (tested === undefined || group.filter(({ counts }) => counts).length < ADDRESSES_MIN) continue;
-    if (isNamed(key) || group.some(({ page }) => isNamed(pageKey(new URL(page.final_url!))))) continue;
+    if (isNamed(key) || group.some(({ page }) => isNamed(loadedKey(new URL(page.final_url!))))) continue;
     redirectTargets.set(tested.page.url, tested.arrival.href);
     for (const { page } of group) targetOf.set(page, tested.arrival.href);
   }
@@ -178,9 +182,9 @@ export function listRedirectTargets(pages: readonly ReportPage[], isNamed: (key:
 function arrivedOf(page: ReportPage): Arrived | null {
   if (page.final_url === null || (!page.tested && page.reason !== 'same_as')) return null;
   const [requested, final] = [new URL(page.url), new URL(page.final_url)];
-  if (pageKey(requested) === pageKey(final)) return null;
+  if (loadedKey(requested) === loadedKey(final)) return null;
   const arrival = arrivalOf(requested, final);
-  const returns = pageKey(arrival) !== pageKey(final);
+  const returns = loadedKey(arrival) !== loadedKey(final);
   return { page, arrival, counts: returns || !(isStart(requested) || isSameThing(requested, arrival)) };
 }
 

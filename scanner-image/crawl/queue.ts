@@ -241,7 +241,7 @@ const EXTENSION = /\.[a-z][a-z0-9]{0,4}$/i;
  */
 export function templateOf({ pathname, search, hash }: AddressParts): string {
   const parameters = namesOf(search);
-  const route = hash === '' ? undefined : /^#!?(\/.*)$/.exec(hash)?.[1];
+  const route = hash === '' ? undefined : hash.replace(/^#!?\/?/, '/');
   return `${shapeOf(pathname)}${parameters === '' ? '' : `?${parameters}`}${route === undefined ? '' : `#${shapeOf(route)}`}`;
 }
 

@@ -156,6 +156,7 @@ function unreachableMessage(location: URL, { why, down }: Extract<Attempt, { ok:
 }
 
 /** `files` judges both addresses as every request of the scan. */
+type StartOptions = Pick<ScanOptions, 'url' | 'httpFallback'> & { hasRoutes?: boolean };
 type StartDeps = Pick<RobotsDeps, 'files' | 'signal' | 'clock'>;
 
 /**
@@ -164,8 +165,8 @@ type StartDeps = Pick<RobotsDeps, 'files' | 'signal' | 'clock'>;
  * robots.txt, so that one lost connection does not decide where the scan starts.
  * @throws the reason of the signal of `files`
  */
-export async function startOf({ url, httpFallback }: Pick<ScanOptions, 'url' | 'httpFallback'>, deps: StartDeps): Promise<URL> {
-  const start = new URL(withoutAnchor(url));
+export async function startOf({ url, httpFallback, hasRoutes = false }: StartOptions, deps: StartDeps): Promise<URL> {
+  const start = new URL(withoutAnchor(url, hasRoutes));
   if (!httpFallback || start.protocol !== 'https:' || (await answers(start, deps))) return start;
   const plain = new URL(start);
   plain.protocol = 'http:';

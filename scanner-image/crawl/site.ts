@@ -30,6 +30,8 @@ export interface Site {
   /** Whether the scan signs in. */
   signedIn: boolean;
   origin(): URL;
+  /** Whether all fragments of addresses are routes. */
+  hasRoutes: boolean;
   crawlDelayMs(): number;
   /** Why a page is not part of the scan, by include, exclude, robots.txt and what its address does; null if it is. */
   exclusionOf(url: AddressParts): WrongPage | null;
@@ -103,6 +105,7 @@ export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> 
     start,
     signedIn,
     origin: () => origin,
+    hasRoutes: crawl.hashRoutes === 'all',
     crawlDelayMs: () => robots.crawlDelay * 1000,
     exclusionOf,
     startInScope: scope(start),
@@ -143,7 +146,7 @@ async function collectPages(
     isDefault,
     enough: pagesReserved * 2 + 20,
     take(text, { href: sitemap }) {
-      const target = targetOf(text, origin);
+      const target = targetOf(text, origin, crawl.hashRoutes === 'all');
       if (target?.kind === 'other') named.countHost(target.host, 'sitemap_entries');
       if (target?.kind === 'too_long') beyond += 1;
       if (target?.kind === 'file') named.name('files', target.page.key);

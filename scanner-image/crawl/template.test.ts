@@ -29,7 +29,7 @@ describe('template of a page', () => {
     ['/#/settings', '/#/settings'],
     ['/#/users/4', '/#/users/*'],
     ['/#!/users/4', '/#/users/*'],
-    ['/#contact', '/'],
+    ['/#contact', '/#/contact'],
   ];
   for (const [path, key] of CASES) it(`is ${key} for ${path}`, () => expect(keyOf(path)).to.equal(key));
 

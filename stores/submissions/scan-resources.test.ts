@@ -13,7 +13,7 @@ const row = {
     wcagLevel: 'AA',
     wcagVersion: '2.2',
     thresholds: { minScore: 90 },
-    crawl: { include: ['/docs/**'], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 },
+    crawl: { include: ['/docs/**'], exclude: [], hashRoutes: 'paths', sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 },
     locale: 'en',
   },
 } as unknown as ScanRow;

@@ -68,6 +68,7 @@ const VALUES: Readonly<Record<string, string>> = {
   GLOB: '/docs/**',
   SELECTOR: 'h1',
   CHOICE: 'reject',
+  FRAGMENTS: 'all',
   'KEY=VALUE': 'branch=main',
   LANGUAGE: 'de',
   WHICH: 'branch=main',

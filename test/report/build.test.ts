@@ -64,7 +64,7 @@ describe('JSON export', () => {
 
   it('says in its message when the scan may have missed the site, and passes as before', () => {
     const pages = [samplePage('https://x.example/', 'Home', [])];
-    const discovery = { links: 3, files: 0, other_hosts: [], other_hosts_left: 0, sitemaps_cut: 0 };
+    const discovery = { links: 3, files: 0, hash_links: 0, other_hosts: [], other_hosts_left: 0, sitemaps_cut: 0 };
     const { scan } = buildReport({ input: sampleInput({ minScore: 1 }), pages, tools, startedAt, finishedAt, discovery });
     expect(scan.verdict).to.deep.equal({ passed: true, message: 'Found: only one page was tested although 3 links were found.' });
     const without = buildReport({ input: sampleInput({ minScore: 1 }), pages, tools, startedAt, finishedAt });

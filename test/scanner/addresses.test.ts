@@ -112,6 +112,7 @@ describe('addresses of a scan', () => {
     expect(discovery).to.deep.equal({
       links: 4,
       files: 2,
+      hash_links: 1,
       other_hosts: [
         { host: 'a.test', links: 2, sitemap_entries: 1 },
         { host: 'b.test:8080', links: 1, sitemap_entries: 0 },
@@ -120,6 +121,37 @@ describe('addresses of a scan', () => {
       sitemaps_cut: 0,
     });
     expect(site.hits('/plan.pdf') + site.hits('/save')).to.equal(0);
+  });
+
+  describe('with fragments that name no element', () => {
+    const views = `<div id="view"></div>${script(
+      `const view = Document.prototype.getElementById.call(document, 'view');
+      view.innerHTML = location.hash.length > 1 ? location.hash + '<img id="fault" src="data:,">' : '';`,
+    )}`;
+    const app = html(
+      `${anchors('#list', '#item:1', '#%E4', '#', '#top', '#place', '#%70lace', '#a%2Bb', '#named')}<h2 id="place">P</h2><p id="a+b">a</p>
+      <a name="named">n</a><img alt="" name="getElementById">${views}`,
+    );
+
+    it('are counted', async () => {
+      await open({ '/': app });
+      const { pages, discovery } = await scan(`${site.origin}/`);
+      expect(paths(pages)).to.deep.equal(['/']);
+      expect(discovery).to.include({ hash_links: 3, links: 0 });
+    });
+
+    it('are pages with hashRoutes: all, also those of other pages and redirects, each with the pages that link it', async () => {
+      const start = html(anchors('/app', '/app#other', '/old#view', '/old', '/gone#x', '/app#top'));
+      await open({ '/': start, '/app': app, '/old': redirect('/new'), '/new': html(`New${views}`) });
+      const { pages, discovery } = await scan(`${site.origin}/#main`, { crawl: { hashRoutes: 'all' } }, { workers: 2 });
+      const shown = testedOf(pages).map((page) => `${page.url.replace(site.origin, '')} ${found(page).join()}`);
+      const withFault = ['/app#%E4', '/app#item:1', '/app#list', '/app#other', '/old#view'].map((path) => `${path} image-alt #fault`);
+      expect(shown).to.have.members(['/#main ', '/app ', '/old ', ...withFault]);
+      expect(testedOf(pages).find(({ url }) => url.endsWith('/old#view'))?.final_url).to.equal(`${site.origin}/new#view`);
+      const gone = pages.find(({ url }) => url.endsWith('/gone#x'));
+      expect(gone).to.deep.include({ reason: 'http_error', linked_from: [`${site.origin}/#main`] });
+      expect(discovery.hash_links).to.equal(0);
+    });
   });
 
   describe('in frames', () => {

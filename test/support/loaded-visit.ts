@@ -23,6 +23,8 @@ export const loadedVisit = (url: URL, facts: Partial<PageFacts> = {}, more: Part
     foreignSheets: [],
     links: [],
     files: [],
+    hashLinks: [],
+    anchors: [],
     hasFrames: false,
     isFrameset: false,
     frames: [],

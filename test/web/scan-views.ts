@@ -100,7 +100,7 @@ const view: ReportView = {
   pages_total: 3,
   pages_with_gaps: 0,
   addresses_left: 0,
-  discovery: { links: 0, files: 0, other_hosts: [], other_hosts_left: 0, sitemaps_cut: 0 },
+  discovery: { links: 0, files: 0, hash_links: 0, other_hosts: [], other_hosts_left: 0, sitemaps_cut: 0 },
   pictures: [],
   page_pictures: [],
   issues: [],

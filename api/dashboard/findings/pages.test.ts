@@ -21,7 +21,7 @@ const listOf = (pages: ViewPage[], params: Record<string, unknown> = {}): string
         pages_total: pages.length,
         pages_with_gaps: 0,
         addresses_left: 0,
-        discovery: { links: 0, files: 0, other_hosts: [], other_hosts_left: 0, sitemaps_cut: 0 },
+        discovery: { links: 0, files: 0, hash_links: 0, other_hosts: [], other_hosts_left: 0, sitemaps_cut: 0 },
       },
       readPageListQuery(params),
     ),

@@ -31,7 +31,7 @@ import {
 } from '../../web/components.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
 import type { ActorNames } from '../names.ts';
-import { CONSENT_WORDS, number, originOf, pagesText, siteLink } from './words.ts';
+import { CONSENT_WORDS, HASH_ROUTE_WORDS, number, originOf, pagesText, siteLink } from './words.ts';
 
 /** @param pages the violations of each tested page, if every page is known */
 export function scanResult(row: ScanRow, pages: readonly Counts[] | undefined): Html {
@@ -175,7 +175,7 @@ export function metadataList({ metadata = {} }: ScanRow): Html {
 export function optionList(row: ScanRow, names: ActorNames): Html {
   const { options, pagesRequested, pagesReserved, createdAt, finishedAt, id, queue } = row;
   const { thresholds: limits, crawl } = options;
-  const { consent, prepare } = crawl;
+  const { consent, hashRoutes, prepare } = crawl;
   const { text, who } = originOf(row, names);
   const set = (Object.keys(THRESHOLDS) as ThresholdName[]).flatMap((name) => {
     const allowed = limits[name];
@@ -194,6 +194,7 @@ export function optionList(row: ScanRow, names: ActorNames): Html {
     ['Language of the reports', wordsIn(options.locale, 'site').texts.name],
     ...globs('Only pages that match', crawl.include),
     ...globs('Not pages that match', crawl.exclude),
+    ...(hashRoutes === 'paths' ? [] : [['Fragments that are pages', HASH_ROUTE_WORDS[hashRoutes]] as [string, string]]),
     ...(crawl.sitemap ? [] : [['Sitemaps', 'ignored'] as [string, string]]),
     ...(crawl.respectRobots ? [] : [['robots.txt', 'ignored'] as [string, string]]),
     ...(consent === 'keep' ? [] : [['Dialog for consent', CONSENT_WORDS[consent]] as [string, string]]),

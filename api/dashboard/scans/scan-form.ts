@@ -1,7 +1,7 @@
 /** The form for a scan: its fields, derived from the schema of a submission; from typed texts to the body of one; and its controls. */
 import type { TSchema } from 'typebox';
 import { stringify } from 'yaml';
-import { type ConsentChoice, CRAWL_LABELS, OPTION_LABELS, type ScanOptions } from '../../../core/scan/options.ts';
+import { type ConsentChoice, CRAWL_LABELS, type HashRoutes, OPTION_LABELS, type ScanOptions } from '../../../core/scan/options.ts';
 import { BASELINE_TEXT, type BaselineChoice, baselineText, readBaselineText } from '../../../core/scan/baseline.ts';
 import { type Metadata, METADATA_MAX, readPairs } from '../../../core/scan/metadata.ts';
 import { addressToType, readAddress } from '../../../core/scan/site.ts';
@@ -18,7 +18,7 @@ import type { Locale } from '../../../core/scan/locales.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import { errorOf, formErrors } from '../forms.ts';
-import { CONSENT_WORDS, number } from './words.ts';
+import { CONSENT_WORDS, HASH_ROUTE_WORDS, number } from './words.ts';
 
 export type ScanFieldName = keyof ScanSubmission;
 
@@ -253,6 +253,7 @@ function choicesOf({ name, schema }: ScanField): Choice[] {
 const CHOICES: Partial<Record<ScanFieldName, (value: string) => Pick<Choice, 'text' | 'lang'>>> = {
   locale: (value) => ({ text: wordsIn(value as Locale, 'site').texts.name, lang: value }),
   consent: (value) => ({ text: CONSENT_WORDS[value as ConsentChoice] }),
+  hash_routes: (value) => ({ text: HASH_ROUTE_WORDS[value as HashRoutes] }),
 };
 
 /** The description of the API with the bounds of the value. */

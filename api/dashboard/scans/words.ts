@@ -1,7 +1,7 @@
 /** How scans are named in the dashboard: states, verdicts, scores, severities, addresses, origins. Pure. */
 import type { Counts } from '../../../core/scan/counts.ts';
 import { IMPACTS } from '../../../core/scan/impacts.ts';
-import type { ConsentChoice } from '../../../core/scan/options.ts';
+import type { ConsentChoice, HashRoutes } from '../../../core/scan/options.ts';
 import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { badge, type BadgeKind, externalLink, severityIcon, visuallyHidden } from '../../web/components.ts';
@@ -31,6 +31,12 @@ export const CONSENT_WORDS: Readonly<Record<ConsentChoice, string>> = {
   keep: 'Leave it open on every page',
   reject: 'Reject',
   accept: 'Accept',
+};
+
+/** What a person reads of each choice about fragments. */
+export const HASH_ROUTE_WORDS: Readonly<Record<HashRoutes, string>> = {
+  paths: 'Those that begin with #/ or #!',
+  all: 'All that name no element of their page',
 };
 
 /** Marks a scan that a test key submitted. */

@@ -42,6 +42,8 @@ export interface TabDeps extends AxeScript {
   /** The script for the page's own world, from `watchSource`. */
   watch: string;
   settling: SettleRules;
+  /** Whether all fragments of addresses are routes. */
+  hasRoutes: boolean;
   basic?: SignIn['basic'];
   /** Headers of the sign-in, each for its origin only. */
   headers?: readonly OriginValue[];
@@ -105,7 +107,7 @@ async function open(browser: Browser, deps: TabDeps, scale?: number): Promise<Ta
   const target = await openTarget(browser, { identity: deps.identity, scripts: deps, scale });
   const { cdp, page } = target;
   const changes = createConditionVariable();
-  const frame = await watchMainFrame(cdp, changes, target.onLost);
+  const frame = await watchMainFrame(cdp, { changes, onLost: target.onLost, hasRoutes: deps.hasRoutes });
   const { egressFailureOf, basic: signIn, headers, settling: rules } = deps;
   const traffic = await watchTraffic(cdp, frame.id, { changes, egressFailureOf, signIn, headers });
   target.onFrame(traffic.requests.followFrame);
@@ -255,7 +257,7 @@ async function look(
   const readFacts = async (): Promise<PageFacts> =>
     JSON.parse(
       await frame.whileAlive(
-        evaluate<string>(world, 'curbcut.still(1000).then(() => (curbcut.remember(), curbcut.facts()))'),
+        evaluate<string>(world, `curbcut.still(1000).then(() => (curbcut.remember(), curbcut.facts(${deps.hasRoutes})))`),
         clock.left(),
         'reading the page',
       ),
@@ -276,7 +278,8 @@ async function look(
   const unread = await frame.whileAlive(readForeignSheets(world, sheetText, sheets), clock.left(), 'reading style sheets');
   const testing = testDocument(target, world, deps, { msLeft: clock.left, sheetText });
   const { frames, ...found } = await frame.whileAlive(testing, clock.left(), 'testing');
-  const [, ...inFrames] = frames.length === 0 ? [] : await askAll<FrameFacts>(tab, [world, ...frames], 'curbcut.frameFacts()', clock);
+  const [, ...inFrames] =
+    frames.length === 0 ? [] : await askAll<FrameFacts>(tab, [world, ...frames], `curbcut.frameFacts(${deps.hasRoutes})`, clock);
   facts.frames = inFrames.filter((answer) => answer !== null);
   const tested = deps.redact?.(found) ?? found;
   const left =

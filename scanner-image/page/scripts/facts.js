@@ -26,28 +26,49 @@ addEventListener(
 /** Resolves addresses in the encoding of the document, as all links of HTML do. */
 const resolver = Document.prototype.createElementNS.call(document, 'http://www.w3.org/1999/xhtml', 'a');
 
-/** The address that an element names; null if it names none. Longer ones are cut after one character more than `MAX_URL`. */
-function hrefOf(element) {
+/** The address that an element names, with its fragment and without it unless that is a hash route; null if it names none. */
+function urlOf(element) {
   const text = element.href?.baseVal ?? attributeOf(element, 'href');
   // Pictures and scripts as addresses may have megabytes.
   if (text === null || text.trim() === '' || (text.length > MAX_URL && OTHER_SCHEME.test(text))) return null;
   resolver.setAttribute('href', text);
   const href = URL.parse(resolver.href)?.href;
-  if (href === undefined) return null;
-  const page = href.replace(ANCHOR, '');
-  // A link to a place on this page names no page.
-  return page.length < href.length && page === location.href.split('#', 1)[0] ? null : page.slice(0, MAX_URL + 1);
+  return href === undefined ? null : { href, page: href.replace(ANCHOR, '') };
 }
 
-/** The addresses that links of the document name: those of pages, and those that a link calls a download. */
-function linksOf(everywhere) {
-  const found = { links: new Set(), files: new Set() };
+/** Returns the function that says whether a fragment names a place of this document: an element, its top, or a text. */
+function placeReader() {
+  const { getElementById, querySelectorAll } = Document.prototype;
+  let names;
+  const found = (name) =>
+    getElementById.call(document, name) !== null ||
+    (names ??= new Set([...querySelectorAll.call(document, 'a[name]')].map((anchor) => attributeOf(anchor, 'name')))).has(name);
+  // Escapes that are not of UTF-8 stay.
+  const decoded = (fragment) => new URLSearchParams(`a=${fragment.replace(/[+&]/g, (sign) => escape(sign))}`).get('a');
+  return (fragment) => /^$|^top$|:~:/i.test(fragment) || found(fragment) || found(decoded(fragment));
+}
+
+/**
+ * The addresses that links of the document name. Longer ones are cut after one character more than `MAX_URL`.
+ * @param hasRoutes also those with fragments of other documents
+ */
+function linksOf(everywhere, hasRoutes) {
+  const found = { links: new Set(), files: new Set(), hashLinks: new Set(), anchors: new Set() };
+  const own = location.href.split('#', 1)[0];
+  const isPlace = placeReader();
   for (const anchor of everywhere('a[*|href], area[href]')) {
-    const href = hrefOf(anchor);
-    if (href !== null) found[anchor.hasAttribute('download') ? 'files' : 'links'].add(href);
+    const url = urlOf(anchor);
+    if (url === null) continue;
+    const [page, href] = [url.page, url.href].map((text) => text.slice(0, MAX_URL + 1));
+    const [hasAnchor, isFile] = [url.page.length < url.href.length, anchor.hasAttribute('download')];
+    if (!hasAnchor || url.page !== own) found[isFile ? 'files' : 'links'].add(page);
+    else if (!isFile && !found.hashLinks.has(href) && !isPlace(url.href.slice(own.length + 1))) found.hashLinks.add(href);
+    if (hasRoutes && hasAnchor && !isFile && url.page !== own) found.anchors.add(href);
   }
   const lists = Object.entries(found).map(([name, addresses]) => [name, [...addresses].slice(0, MAX_LINKS)]);
-  const linksBeyond = Object.values(found).reduce((sum, { size }) => sum + Math.max(0, size - MAX_LINKS), 0);
+  // The documents of anchors are links too.
+  const counted = [found.links, found.files, found.hashLinks];
+  const linksBeyond = counted.reduce((sum, { size }) => sum + Math.max(0, size - MAX_LINKS), 0);
   return { ...Object.fromEntries(lists), linksBeyond };
 }
 
@@ -69,14 +90,14 @@ function sizeOfDocument() {
 const everywhereIn = (roots) => (selector) => roots.flatMap((root) => [...queryIn(root, selector)]);
 
 /** What a frame adds to its page. The document of an attribute belongs to the origin of the page, or to none. */
-const frameFacts = () => ({
+const frameFacts = (hasRoutes) => ({
   url: /^https?:/.test(location.href) ? location.href : self.origin,
   content: content(),
-  ...linksOf(everywhereIn(rootsOf())),
+  ...linksOf(everywhereIn(rootsOf()), hasRoutes),
 });
 
 /** The facts about a page that the crawl needs. */
-function facts() {
+function facts(hasRoutes) {
   const roots = rootsOf();
   const everywhere = everywhereIn(roots);
   const canonical = document.querySelector('link[rel~="canonical" i][href]');
@@ -88,7 +109,7 @@ function facts() {
     parserError: parserError(),
     size: sizeOfDocument(),
     elements: curbcut.allElements().length,
-    canonical: canonical === null ? null : hrefOf(canonical),
+    canonical: canonical === null ? null : (urlOf(canonical)?.page ?? null),
     signInForm: signInForm(everywhere('input')),
     // Pages of bot protection are small, so the HTML of large pages is not needed.
     markup: html !== null && document.getElementsByTagName('*').length < 150 ? html.outerHTML.slice(0, 50000) : '',
@@ -98,7 +119,7 @@ function facts() {
     foreignSheets: globalThis.curbcutSheets.foreign(roots),
     hasFrames: everywhere('iframe, frame, object, embed').length > 0,
     isFrameset: document.body !== null && nameOf(document.body) === 'frameset',
-    ...linksOf(everywhere),
+    ...linksOf(everywhere, hasRoutes),
     frames: [],
   };
 }
@@ -275,4 +296,4 @@ function content() {
 
 /** Whether a document is a web page that the browser could read. */
 const documentKind = () => ({ contentType: document.contentType, parserError: parserError() });
-globalThis.curbcut = { ...globalThis.curbcut, facts: () => JSON.stringify(facts()), frameFacts, documentKind };
+globalThis.curbcut = { ...globalThis.curbcut, facts: (hasRoutes) => JSON.stringify(facts(hasRoutes)), frameFacts, documentKind };

@@ -8,14 +8,21 @@ export interface ShownDocument {
   /** The number of documents that the frame has displayed so far. */
   documents: number;
   loaderId: string;
-  /** Its current address, which scripts may change. Without the fragment, unless that is a hash route. */
+  /** Its current address, which scripts may change. Without the fragment, unless that is a route (`withoutAnchor`). */
   url: string;
   parsed: boolean;
   loaded: boolean;
 }
 
-/** @param onLost calls its function when the tab is lost, with a sentence */
-export async function watchMainFrame(cdp: Cdp, changes: ConditionVariable, onLost: (listener: (why: string) => void) => void) {
+interface Watched {
+  changes: ConditionVariable;
+  /** Calls its function when the tab is lost, with a sentence. */
+  onLost: (listener: (why: string) => void) => void;
+  /** Whether all fragments of addresses are routes. */
+  hasRoutes: boolean;
+}
+
+export async function watchMainFrame(cdp: Cdp, { changes, onLost, hasRoutes }: Watched) {
   const shown: ShownDocument = { documents: 0, loaderId: '', url: 'about:blank', parsed: false, loaded: false };
   let lost: string | null = null;
   const { promise: loss, reject } = Promise.withResolvers<never>();
@@ -28,7 +35,7 @@ export async function watchMainFrame(cdp: Cdp, changes: ConditionVariable, onLos
 
   const { id } = (await cdp.send('Page.getFrameTree')).frameTree.frame;
   cdp.on('Page.frameNavigated', ({ frame }) => {
-    const url = withoutAnchor(frame.url + (frame.urlFragment ?? ''));
+    const url = withoutAnchor(frame.url + (frame.urlFragment ?? ''), hasRoutes);
     if (frame.id === id)
       Object.assign(shown, { documents: shown.documents + 1, loaderId: frame.loaderId, url, parsed: false, loaded: false });
     changes.notify();
@@ -36,7 +43,7 @@ export async function watchMainFrame(cdp: Cdp, changes: ConditionVariable, onLos
   // A script changed the address without loading a document (`history.pushState`, `location.hash`).
   cdp.on('Page.navigatedWithinDocument', ({ frameId, url }) => {
     if (frameId !== id) return;
-    shown.url = withoutAnchor(url);
+    shown.url = withoutAnchor(url, hasRoutes);
     changes.notify();
   });
   cdp.on('Page.lifecycleEvent', (event) => {

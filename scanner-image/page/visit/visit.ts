@@ -54,6 +54,10 @@ export interface Links {
   links: string[];
   /** The same of links that say that they are downloads. */
   files: string[];
+  /** The same of links to fragments that name no place of the document. */
+  hashLinks: string[];
+  /** The same of links to fragments of other documents, if all fragments are routes. Those documents are in `links` too. */
+  anchors: string[];
   /** The number of links that are too many for these lists. */
   linksBeyond: number;
 }
