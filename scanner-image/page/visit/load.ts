@@ -64,7 +64,11 @@ async function load(
   await frame.whileAlive(traffic.begin(request.url, request.mayGoTo, request.plan), clock.left(), 'blocking hosts');
   faults.clear();
   const before = frame.shown.documents;
-  const failed = await frame.whileAlive(goTo(target.page, request.url.href), clock.left(), 'navigating');
+  const failed = await frame.whileAlive(
+    goTo(target.page, request.url.href, () => traffic.stopped() !== null),
+    clock.left(),
+    'navigating',
+  );
   if (traffic.stopped() !== null) return;
   if (failed === DOWNLOAD) throw new VisitEnded('document', fileAnswer(null).message);
   const isShown = (): boolean => frame.lost() !== null || frame.shown.documents > before;
@@ -93,9 +97,10 @@ async function leaveDocument({ target, frame, changes }: LoadingTab, clock: Visi
 
 /**
  * Loads a document, and returns when the browser displays it. The caller limits the time.
+ * @param isStopped the answer is known, so that another request would be one of the next visit
  * @returns why the browser does not display it, such as `net::ERR_CONNECTION_REFUSED`, or null
  */
-async function goTo(page: Page, url: string): Promise<string | null> {
+async function goTo(page: Page, url: string, isStopped = () => false): Promise<string | null> {
   for (let starts = 1; ; starts++) {
     try {
       await page.goto(url, { waitUntil: 'commit', timeout: 0 });
@@ -103,7 +108,7 @@ async function goTo(page: Page, url: string): Promise<string | null> {
     } catch (error) {
       const message = errorMessage(error);
       const reason = /^page\.goto: (net::\w+|Download is starting)/.exec(message)?.[1];
-      if (reason !== undefined) return reason;
+      if (reason !== undefined || isStopped()) return reason ?? message;
       // A document to which the previous page went, and which no request announced, such as `about:blank`.
       if (starts === STARTS_MAX || !message.includes('is interrupted by another navigation')) throw error;
     }

@@ -78,6 +78,8 @@ interface VisitState {
   /** The request of the displayed document, and the bytes of it that have arrived. */
   document: { networkId: string | undefined; bytes: number };
   wanted: string | null;
+  /** The requests of its documents. The tab may still answer those of the visit before. */
+  requested: Set<string | undefined>;
 }
 
 const newVisit = (mayGoTo: VisitState['mayGoTo']): VisitState => ({
@@ -92,6 +94,7 @@ const newVisit = (mayGoTo: VisitState['mayGoTo']): VisitState => ({
   displayed: null,
   document: { networkId: undefined, bytes: 0 },
   wanted: null,
+  requested: new Set(),
 });
 
 export function createNavigation(deps: NavigationDeps): NavigationControl {
@@ -134,9 +137,11 @@ export function createNavigation(deps: NavigationDeps): NavigationControl {
       if (wrong !== null) return stop(event, wrong, null);
       state.leaving = true;
       state.kept = false;
+      state.requested.add(event.networkId);
       continueRequest(cdp, event, addHeaders);
     },
     async onAnswer(event) {
+      if (!state.held && !state.requested.has(event.networkId)) return abortRequest(cdp, event);
       const answer = answerOf(event);
       state.answer = answer;
       if (state.held) return abortRequest(cdp, event);
@@ -151,6 +156,8 @@ export function createNavigation(deps: NavigationDeps): NavigationControl {
       }
       if (status >= 400) {
         const wrong = failureOfStatus(answer, await readBody(cdp, event));
+        // The document was requested again, or the visit is over.
+        if (state.answer !== answer) return abortRequest(cdp, event);
         return stop(event, wrong, status, retryAfterMs(headers['retry-after'], new Date()));
       }
       const wrong = checkHeaders(answer);

@@ -98,4 +98,25 @@ describe('traffic of a tab', () => {
     await traffic.begin(PAGE, () => null);
     expect(traffic.requests.pending(1500)).to.equal(0);
   });
+
+  it('does not take an answer that arrives late, or its body, for the failure of the next page', async () => {
+    const bodies: (() => void)[] = [];
+    const send = (method: string): Promise<object> =>
+      method === 'Fetch.getResponseBody' ? new Promise((resolve) => bodies.push(() => resolve({ body: '' }))) : Promise.resolve({});
+    const cdp = Object.assign(new EventEmitter(), { send });
+    const changes = { notify: () => undefined, waitFor: () => Promise.resolve(true) };
+    const traffic = await watchTraffic(cdp, 'main', { changes, egressFailureOf: () => undefined });
+    const pause = (networkId: string, more: object = {}): void => {
+      const request = { url: `https://a.test/${networkId}`, headers: {} };
+      cdp.emit('Fetch.requestPaused', { requestId: networkId, networkId, frameId: 'main', resourceType: 'Document', request, ...more });
+    };
+    await traffic.begin(PAGE, () => null);
+    for (const id of ['gone', 'late']) pause(id);
+    pause('gone', { responseStatusCode: 404 });
+    await traffic.begin(PAGE, () => null);
+    bodies[0]!();
+    pause('late', { responseStatusCode: 404 });
+    await new Promise(setImmediate);
+    expect([traffic.stopped(), traffic.answer(), bodies.length]).to.deep.equal([null, null, 1]);
+  });
 });
