@@ -42,7 +42,8 @@ export const schedulePath = ({ namespace, name }: { namespace: string; name: str
 /** The page of the organisation's credits. */
 export const CREDITS_PATH = '/dashboard/credits';
 
-/** The pages of the organisation's members. */
+/** The pages of the organisation's API keys, and of its members. */
+export const KEYS_PATH = '/dashboard/settings/api-keys';
 export const MEMBERS_PATH = '/dashboard/settings/members';
 
 /** The pages of the organisation's webhooks. */

@@ -1,13 +1,16 @@
 /** Routes that issue, list and revoke API keys. */
 import { Type, type Static } from 'typebox';
-import { KEY_NAME_MAX, KEY_SCOPES } from '../../core/accounts.ts';
+import { KEY_NAME_MAX, KEY_SCOPES, ROLES } from '../../core/accounts.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
 import { KEY_STATUSES, statusOf, type ApiKey } from '../../stores/accounts/keys.ts';
 import { storesOf } from './scoped-stores.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError } from '../http/errors.ts';
 import { alreadyCreated } from '../http/plugins/idempotency.ts';
+import { callerOf } from '../http/plugins/auth.ts';
 import { askedBy, createKeyManagement } from './key-management.ts';
+import { tellOfNewKey } from './owner-notices.ts';
+import { isReauthenticated } from './sessions/reauthentication.ts';
 import { growing, nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
@@ -74,6 +77,19 @@ export const ListedKey = Type.Object(
   {
     ...shared,
     status: growing(KEY_STATUSES),
+    limited_by: nullable(
+      Type.Object(
+        {
+          email: Type.String(),
+          role: growing(ROLES),
+          left: Type.Boolean({ description: 'Whether the person belongs to the organisation no more. `role` is then the last one.' }),
+        },
+        {
+          description:
+            'The person who created the key, or the first of a chain of keys: it can do no more than the role. Null: nothing limits it.',
+        },
+      ),
+    ),
     last_used_at: nullable(Type.String({ format: 'date-time', description: 'Accurate to the minute.' })),
   },
   { $id: 'ListedKey' },
@@ -92,7 +108,7 @@ const ISSUE_KEY = {
   body: NewKey,
   response: {
     201: answer('The new key.', reference(IssuedKey), LIMITED, { issued: EXAMPLES.issuedKey }),
-    ...refusals([...CHANGES, ...WITH_BODY, 'too_many_keys']),
+    ...refusals([...CHANGES, ...WITH_BODY, 'proof_required', 'too_many_keys']),
   },
 };
 
@@ -132,11 +148,14 @@ export const keyRoutes: FastifyPluginAsyncTypebox = async (scope) => {
       schema: ISSUE_KEY,
     },
     async (request, reply) => {
+      const { actor } = callerOf(request);
+      if (actor.kind === 'user' && !(await isReauthenticated(request))) throw new ApiError('proof_required');
       const { name, expires_at: expires, scopes, test } = request.body;
       const expiresAt = expires == null ? null : readDateTime(expires);
       const id = request.idempotent?.resourceId;
       const issued = await management.issue(askedBy(request), { name, expiresAt, scopes, test, id });
       if (!issued.ok) throw issued.reason === 'already_issued' ? alreadyCreated(id!) : new ApiError(issued.reason);
+      await tellOfNewKey(request, issued.key);
       return reply.code(201).send({ ...toShared(issued.key), key: issued.secret });
     },
   );
@@ -182,5 +201,6 @@ const toShared = (key: ApiKey) => ({
 const toListed = (key: ApiKey, now: Date): Static<typeof ListedKey> => ({
   ...toShared(key),
   status: statusOf(key, now),
+  limited_by: key.limit && { email: key.rootCreator, ...key.limit },
   last_used_at: key.lastUsedAt?.toISOString() ?? null,
 });

@@ -87,6 +87,7 @@ export const KEY: Record<string, Command> = {
         key.scopes.length === KEY_SCOPES.length ? 'all' : key.scopes.join(','),
         key.createdAt.toISOString(),
         key.createdBy,
+        key.limit === null ? 'none' : `${key.limit.role}${key.limit.left ? ' (left)' : ''}`,
         key.expiresAt?.toISOString() ?? 'never',
         key.lastUsedAt?.toISOString() ?? 'never',
       ]);
@@ -95,7 +96,7 @@ export const KEY: Record<string, Command> = {
         lines:
           keys.length === 0
             ? [`${id} has no live keys.`]
-            : columns([['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'CREATED BY', 'EXPIRES', 'LAST USED'], ...rows]),
+            : columns([['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'CREATED BY', 'ROLE LIMIT', 'EXPIRES', 'LAST USED'], ...rows]),
       };
     },
   }),

@@ -1,8 +1,10 @@
 /** `curbcut-admin user …`: the users of an organisation, who can sign in. */
 import { DEFAULT_ROLE, ROLES, type Role } from '../../core/accounts.ts';
+import { errorMessage } from '../../platform/errors.ts';
 import { isEmailAddress } from '../../core/email-address.ts';
 import { PASSWORD_PROBLEMS, passwordProblem } from '../../core/passwords.ts';
 import type { ApiKey } from '../../stores/accounts/keys.ts';
+import { tellLimitedKeys } from '../accounts/owner-notices.ts';
 import type { User } from '../../stores/accounts/users.ts';
 import {
   ACTOR,
@@ -93,13 +95,24 @@ async function addExisting(
 
 const noUser = (email: string): CommandRefused => new CommandRefused(`No user has the address ${email}.`);
 
-/** The live keys that a person created, or that those keys created, which stay, and a line for each organisation that has some. */
+/**
+ * The live keys that a person created, or that those keys created, which stay, and a line for each organisation that has some.
+ * @param limited whether the role of the person changed or ended, which the owners learn
+ */
 async function keysLeft(
-  { stores }: AdminContext,
+  { stores, mail, warn }: AdminContext,
   email: string,
   organisations: readonly string[],
+  { limited = true } = {},
 ): Promise<{ keys: ApiKey[]; lines: string[] }> {
-  const left = await Promise.all(organisations.map(async (id) => ({ id, keys: await stores.keys.createdBy(id, email) })));
+  const lost = (error: unknown) => warn(`warning: the change was made, but the owners may not learn of the keys: ${errorMessage(error)}`);
+  const told = { stores, mail, lost };
+  const left = await Promise.all(
+    organisations.map(async (id) => ({
+      id,
+      keys: limited ? await tellLimitedKeys(told, id, email, ACTOR) : await stores.keys.createdBy(id, email),
+    })),
+  );
   const lines = left.flatMap(({ id, keys }) => {
     if (keys.length === 0) return [];
     const names = keys.map((key) => `${key.name} (${key.id})`).join(', ');
@@ -148,7 +161,7 @@ export const USER: Record<string, Command> = {
       await context.stores.users.resetPassword(user.email, secret.password);
       for (const id of organisations) await record(context, id, 'user.reset-password', user.email);
       const { mailed, line } = await notify(context, 'password', user.email);
-      const { keys, lines } = await keysLeft(context, user.email, organisations);
+      const { keys, lines } = await keysLeft(context, user.email, organisations, { limited: false });
       return {
         data: { email: user.email, mailed, keys, ...(secret.generated && { password: secret.password }) },
         lines: [`${user.email} has a new password.`, line, ...lines, ...passwordLines(secret)],

@@ -25,6 +25,10 @@ export const ERRORS = {
     status: 403,
     message: 'The organisation requires a second factor; set one up at /dashboard/account/second-factor, or sign in with it.',
   },
+  proof_required: {
+    status: 403,
+    message: 'The last proof of who you are was more than ten minutes ago; confirm it at /dashboard/account/confirm, or use an API key.',
+  },
   session_required: { status: 401, message: 'The session has ended; sign in again.' },
   permission_denied: { status: 403, message: 'The key or the user lacks the permission for this; ask an owner of the organisation.' },
   invalid_csrf_token: {

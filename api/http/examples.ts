@@ -158,7 +158,17 @@ export const EXAMPLES = {
   credits: { balance: 95, plan: 'team', setup_complete: true },
   // Not a key: its checksum is wrong.
   issuedKey: { ...key, key: `svc_live_${'X'.repeat(38)}` },
-  keys: { data: [{ ...key, status: 'live', last_used_at: '2026-03-02T10:05:00.000Z' }], next_cursor: null },
+  keys: {
+    data: [
+      {
+        ...key,
+        status: 'live',
+        limited_by: { email: 'ann@example.com', role: 'member', left: false },
+        last_used_at: '2026-03-02T10:05:00.000Z',
+      },
+    ],
+    next_cursor: null,
+  },
   webhook,
   webhooks: { data: [webhook] },
   // Not a secret: the Base64 form of zeros.

@@ -8,6 +8,7 @@ import type { AllStores } from '../../stores/stores.ts';
 import {
   renderAccountNotice,
   renderInvitation,
+  renderOwnerNotice,
   renderPasswordReset,
   renderScanResult,
   renderWebhookStopped,
@@ -57,6 +58,8 @@ async function contentOf({ stores, reports, publicBaseUrl }: ComposeContext, mai
       return { rendered: renderPasswordReset(mail.data, context), headers: {} };
     case 'account_notice':
       return { rendered: renderAccountNotice({ ...mail.data, url: publicBaseUrl + ACCOUNT_PATH }, context), headers: {} };
+    case 'owner_notice':
+      return { rendered: renderOwnerNotice({ ...mail.data, url: publicBaseUrl + mail.data.path }, context), headers: {} };
     case 'webhook_stopped':
       return { rendered: renderWebhookStopped({ ...mail.data, url: publicBaseUrl + mail.data.path }, context), headers: {} };
     case 'scan_result': {

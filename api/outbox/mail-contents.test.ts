@@ -44,7 +44,7 @@ describe('mails', () => {
         for (const word of wordsOfText) expect(words).to.include(word);
         const compact = text.replace(/[\s:]+/g, '');
         for (const word of words.match(/\p{L}{5,}/gu)!.filter((one) => one !== 'Curbcut')) expect(compact).to.include(word);
-        const isResult = !/^(invitation|password-reset|notice-|webhook-)/.test(kind);
+        const isResult = !/^(invitation|password-reset|notice-|owner-|webhook-)/.test(kind);
         for (const version of [words, text.replace(/\s+/g, ' ')]) expect(version.includes(DISCLAIMERS[locale])).to.equal(isResult);
         expect(html.includes('/unsubscribe/')).to.equal(isResult);
         expect(text.includes('/unsubscribe/')).to.equal(isResult);

@@ -217,6 +217,27 @@ export function renderWebhookStopped(
   return rendered(locale, i18n.format(texts.subject, values), blocks, [{ is: 'small', text: i18n.format(i18n.texts.automatic, { host }) }]);
 }
 
+/** @param data `url` is the page of what the mail is about */
+export function renderOwnerNotice(
+  { event, url, ...data }: Omit<MailData['owner_notice'], 'path'> & { url: string },
+  { locale, host }: Context,
+): Rendered {
+  const i18n = wordsIn(locale, 'mail');
+  const { ownerNotice: texts } = i18n.texts;
+  const [organisation = '', person = '', about = ''] = [data.organisation, data.person, data.subject].map((text) =>
+    oneLine(text, NAME_MAX),
+  );
+  const values = { host, organisation, person, subject: about };
+  const subject = i18n.format(texts.subject, values);
+  const blocks: Block[] = [
+    { is: 'h1', text: subject },
+    { is: 'paragraph', text: i18n.format(texts[event], values) },
+    { is: 'paragraph', text: texts.todo },
+    { is: 'button', text: texts.button, url, fallback: i18n.texts.linkFallback },
+  ];
+  return rendered(locale, subject, blocks, [{ is: 'small', text: i18n.format(i18n.texts.automatic, { host }) }]);
+}
+
 /** A mail with a link that works once. */
 function linkMail(
   texts: Words<'mail'>['invitation' | 'passwordReset'],

@@ -447,6 +447,15 @@ export const mail: Translated<'mail', 'de'> = {
     button: 'Neues Passwort festlegen',
     ignore: 'Falls Sie das nicht waren, ignorieren Sie diese E-Mail. Ihr Passwort bleibt unverändert.',
   },
+  ownerNotice: {
+    subject: 'Der Zugang zu {organisation} hat sich geändert',
+    keys_limited:
+      'Die Rolle von {person} ist geändert oder beendet. Mit höchstens dieser Rolle funktionieren weiter die API-Schlüssel {subject}.',
+    key_created: '{person} hat bei {host} den API-Schlüssel {subject} erstellt.',
+    owner_added: '{person} hat bei {host} {subject} zum Inhaber gemacht oder als Inhaber eingeladen.',
+    todo: 'Wenn das nicht so sein soll, widerrufen oder ändern Sie es jetzt. Das Audit-Protokoll zeigt, was getan wurde.',
+    button: 'Seite öffnen',
+  },
   webhookStopped: {
     subject: 'Ein Webhook von {organisation} ist abgeschaltet',
     heading: 'Ein Webhook ist abgeschaltet',

@@ -415,6 +415,14 @@ export const mail = {
     button: 'Set a new password',
     ignore: 'If it was not you, ignore this mail. Your password stays the same.',
   },
+  ownerNotice: {
+    subject: 'Access to {organisation} has changed',
+    keys_limited: 'The role of {person} changed or ended. These API keys still work, with at most the present or last role: {subject}.',
+    key_created: '{person} created the API key {subject} at {host}.',
+    owner_added: '{person} made {subject} an owner at {host}, or sent an invitation.',
+    todo: 'If this is not as it should be, revoke or change it now. The audit log shows what was done.',
+    button: 'Open the page',
+  },
   webhookStopped: {
     subject: 'A webhook of {organisation} is disabled',
     heading: 'A webhook is disabled',

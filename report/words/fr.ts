@@ -480,6 +480,14 @@ export const mail: Translated<'mail', 'fr'> = {
     button: 'Définir un nouveau mot de passe',
     ignore: 'Si ce n’était pas vous, ignorez ce message. Votre mot de passe reste inchangé.',
   },
+  ownerNotice: {
+    subject: 'L’accès à {organisation} a changé',
+    keys_limited: 'Le rôle de {person} a changé ou pris fin. Ces clés d’API fonctionnent encore, avec au plus ce rôle : {subject}.',
+    key_created: '{person} a créé la clé d’API {subject} sur {host}.',
+    owner_added: '{person} a fait de {subject} un propriétaire sur {host}, ou l’a invité à le devenir.',
+    todo: 'Si cela ne doit pas être, révoquez-le ou modifiez-le maintenant. Le journal d’audit montre ce qui a été fait.',
+    button: 'Ouvrir la page',
+  },
   webhookStopped: {
     subject: 'Un webhook de {organisation} est désactivé',
     heading: 'Un webhook est désactivé',

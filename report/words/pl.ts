@@ -524,6 +524,14 @@ export const mail: Translated<'mail', 'pl'> = {
     button: 'Ustaw nowe hasło',
     ignore: 'Jeśli to nie Państwo, proszę zignorować tę wiadomość. Hasło pozostaje bez zmian.',
   },
+  ownerNotice: {
+    subject: 'Dostęp do organizacji {organisation} zmienił się',
+    keys_limited: 'Rola użytkownika {person} zmieniła się lub wygasła. Najwyżej z tą rolą nadal działają klucze API: {subject}.',
+    key_created: 'Użytkownik {person} utworzył w serwisie {host} klucz API {subject}.',
+    owner_added: 'Użytkownik {person} nadał w serwisie {host} użytkownikowi {subject} rolę właściciela lub zaprosił go do niej.',
+    todo: 'Jeśli tak nie powinno być, należy to teraz unieważnić lub zmienić. Dziennik audytu pokazuje, co zrobiono.',
+    button: 'Otwórz stronę',
+  },
   webhookStopped: {
     subject: 'Webhook organizacji {organisation} jest wyłączony',
     heading: 'Webhook jest wyłączony',

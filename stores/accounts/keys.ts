@@ -20,6 +20,8 @@ export interface ApiKey {
   scopes: readonly KeyScope[];
   /** A test key (`KeyActor`). */
   test: boolean;
+  /** The role that bounds the scopes: the root creator's, or the last one if that person has left. Null: none does. */
+  limit: { role: Role; left: boolean } | null;
   last4: string;
   createdAt: Date;
   /** As the audit log names actors. */
@@ -81,12 +83,12 @@ export interface KeyHolder {
  * `slot` is absent in a revoked key, and in an expired one that had to give it up. `test` is absent in other keys. `scopes` are those that
  * it was issued with.
  */
-type KeyDocument = Omit<ApiKey, 'id' | 'test' | 'revokedBy'> & {
+type KeyDocument = Omit<ApiKey, 'id' | 'test' | 'limit' | 'revokedBy'> & {
   _id: string;
   /** The last role of a root creator who is no member any more. */
   cap?: Role;
-  /** The role of the root creator, else `cap`. Absent: the key has no cap, such as one of `curbcut-admin`. Only in results of `withRole`. */
-  role?: Role;
+  /** The present role of the root creator; null if the creator has none. Only in results of `WITH_ROLE` and `withRoles`. */
+  role?: Role | null;
   hash: string;
   test?: true;
   revokedBy?: string;
@@ -94,10 +96,13 @@ type KeyDocument = Omit<ApiKey, 'id' | 'test' | 'revokedBy'> & {
 };
 type HeldKeyDocument = KeyDocument & { holders: OrganisationDocument[] };
 
-function toKey({ _id: id, hash: _h, slot: _s, cap: _c, role, ...rest }: KeyDocument): ApiKey {
-  const permitted: readonly string[] | null = role === undefined ? null : permissionsOf(role);
+function toKey({ _id: id, hash: _h, slot: _s, cap, role, ...rest }: KeyDocument): ApiKey {
+  // A key of `curbcut-admin` has neither.
+  const bound = role ?? cap;
+  const limit = bound === undefined ? null : { role: bound, left: role == null };
+  const permitted: readonly string[] | null = bound === undefined ? null : permissionsOf(bound);
   const scopes = rest.scopes.filter((scope) => permitted === null || permitted.includes(scope));
-  return { ...rest, id, scopes, test: rest.test ?? false, revokedBy: rest.revokedBy ?? null };
+  return { ...rest, id, scopes, limit, test: rest.test ?? false, revokedBy: rest.revokedBy ?? null };
 }
 
 /** API keys in MongoDB. Nothing is cached, so every replica rejects a revoked key immediately. */
@@ -119,7 +124,7 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
       .find({ ...filter, organisation, revokedAt: null })
       .sort({ createdAt: -1, _id: -1 })
       .toArray();
-    return found.map(toKey).filter((key) => statusOf(key, at) === 'live');
+    return (await withRoles(found)).filter((key) => statusOf(key, at) === 'live');
   }
 
   /** Revokes them. It does not end before there is none. @returns the revoked keys */
@@ -144,10 +149,7 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
     const [first] = documents;
     if (first === undefined) return [];
     const members = await db.collection<MembershipDocument>(MEMBERSHIPS).findOne({ _id: first.organisation });
-    return documents.map((document) => {
-      const role = roleIn(members, document.rootCreator) ?? document.cap;
-      return toKey({ ...document, ...(role !== undefined && { role }) });
-    });
+    return documents.map((document) => toKey({ ...document, role: roleIn(members, document.rootCreator) }));
   }
 
   return {
@@ -220,7 +222,7 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
     async revoke(organisation: string, id: string, by?: string): Promise<ApiKey | null> {
       const live = { _id: id, organisation, revokedAt: null };
       const document = await keys.findOneAndUpdate(live, revocation(now(), by), { returnDocument: 'after' });
-      return document && toKey(document);
+      return document && (await withRoles([document]))[0]!;
     },
 
     /** Returns the live keys that a person created, or that such keys created, newest first. */
@@ -241,7 +243,7 @@ const WITH_ROLE: Document[] = [
       role: ROLES.reduceRight<unknown>((other, role) => {
         const emails = { $reduce: { input: `$members.${role}`, initialValue: [], in: { $concatArrays: ['$$value', '$$this'] } } };
         return { $cond: [{ $in: ['$rootCreator', emails] }, role, other] };
-      }, '$cap'),
+      }, null),
     },
   },
   { $unset: 'members' },

@@ -1,11 +1,15 @@
 /** Members, invitations, passwords and the audit log in the dashboard. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { createClient } from './client.ts';
+import { createClient, tokenIn } from './client.ts';
 import { useContext } from './context.ts';
+import { issueKey } from '../support/issue-key.ts';
+import { ageSessions } from './second-factor.ts';
 import { addPerson, mailedLink, PASSWORD, signedIn } from './people.ts';
 
 const MEMBERS = '/dashboard/settings/members';
+const KEYS = '/dashboard/settings/api-keys';
+const CONFIRM = '/dashboard/account/confirm';
 const OTHER_PASSWORD = 'nine tin kettles hum';
 const SESSION = '__Host-curbcut_session';
 const address = () => `new-${randomUUID().slice(0, 8)}@people.example`;
@@ -13,6 +17,8 @@ const address = () => `new-${randomUUID().slice(0, 8)}@people.example`;
 describe('members of an organisation', () => {
   const context = useContext({ mail: true });
 
+  const noticesTo = async (to: string) =>
+    (await context.db.collection('outbox').find({ kind: 'owner_notice', to }).toArray()).map(({ data }) => `${data.event} ${data.person}`);
   const actions = async (organisation: string) =>
     (await context.stores.organisations.auditPage(organisation, { kind: 'changes', limit: 20 }))
       .map(({ actor, action, subject }) => `${actor} ${action} ${subject}`)
@@ -87,6 +93,67 @@ describe('members of an organisation', () => {
     expect(refused.text).to.include('An organisation needs an owner');
     expect((await owner.client.submit(`${MEMBERS}/remove`, { email: owner.email }, MEMBERS)).status).to.equal(409);
     expect((await context.stores.members.find(owner.organisation, owner.email))?.role).to.equal('owner');
+  });
+
+  it('leave keys with at most their last role, which the list, the audit log and the mail to the owners say', async () => {
+    const owner = await signedIn(context);
+    const { organisation } = owner;
+    const gone = await signedIn(context, { organisation, role: 'member' });
+    const own = await issueKey(context.stores.keys, organisation, { creator: { createdBy: gone.email, rootCreator: gone.email } });
+    await issueKey(context.stores.keys, organisation, { creator: { createdBy: `key:${own.key.id}`, rootCreator: gone.email } });
+    const admins = await issueKey(context.stores.keys, organisation);
+    // The newest three: the organisation of the test has a key already.
+    const limits = async () =>
+      ((await context.request('GET', '/v1/api-keys?limit=3', { key: admins.secret })).body as { data: { limited_by: unknown }[] }).data.map(
+        ({ limited_by: limit }) => limit,
+      );
+    const limit = (role: string, left: boolean) => ({ email: gone.email, role, left });
+    await owner.client.submit(`${MEMBERS}/role`, { email: gone.email, role: 'viewer' }, MEMBERS);
+    expect(await limits()).to.deep.equal([null, limit('viewer', false), limit('viewer', false)]);
+    await owner.client.submit(`${MEMBERS}/remove`, { email: gone.email }, MEMBERS);
+    expect(await limits()).to.deep.equal([null, limit('viewer', true), limit('viewer', true)]);
+    expect((await owner.client.get(KEYS)).text).to.include(`(${gone.email} has left: at most what a viewer may do)`);
+    expect((await actions(organisation)).filter((entry) => entry.includes('key.limit'))).to.deep.equal(
+      Array(2).fill(`${owner.email} key.limit ${gone.email}: 2 keys, at most viewer`),
+    );
+    expect(await noticesTo(owner.email)).to.deep.equal([`keys_limited ${gone.email}`, `keys_limited ${gone.email}`]);
+  });
+
+  it('become owners only after a proof of the last minutes, and every owner gets a mail (ASVS 7.5.1)', async () => {
+    const owner = await signedIn(context);
+    const other = await addPerson(context, owner.organisation);
+    const member = await addPerson(context, owner.organisation, 'member');
+    const email = address();
+    await ageSessions(context, owner.email);
+    const invite = (role: string) => owner.client.submit(`${MEMBERS}/invitations`, { email, role }, MEMBERS);
+    const promote = () => owner.client.submit(`${MEMBERS}/role`, { email: member.email, role: 'owner' }, MEMBERS);
+    for (const asked of [await invite('owner'), await promote()])
+      expect(asked.headers.get('location')).to.equal(`${CONFIRM}?next=${encodeURIComponent(MEMBERS)}`);
+    expect(await actions(owner.organisation)).to.deep.equal([]);
+    expect((await invite('member')).headers.get('location')).to.equal(`${MEMBERS}?done=invited`);
+    await owner.client.submit(CONFIRM, { next: MEMBERS, password: PASSWORD }, `${CONFIRM}?next=${MEMBERS}`);
+    expect((await promote()).headers.get('location')).to.equal(`${MEMBERS}?done=role`);
+    for (const to of [owner, other, member]) expect(await noticesTo(to.email)).to.deep.equal([`owner_added ${owner.email}`]);
+  });
+
+  it('create keys only after a proof of the last minutes, in the dashboard and with a session, and every owner gets a mail', async () => {
+    const owner = await signedIn(context);
+    const member = await signedIn(context, { organisation: owner.organisation, role: 'member' });
+    const csrf = tokenIn((await member.client.get(`${KEYS}/new`)).text);
+    const headers = { 'Content-Type': 'application/json', 'X-CSRF-Token': csrf };
+    const create = () =>
+      member.client.request('POST', '/v1/api-keys', { headers, body: JSON.stringify({ name: 'mine', scopes: ['scans:read'] }) });
+    await ageSessions(context, member.email);
+    const refused = await create();
+    expect([refused.status, JSON.parse(refused.text).detail]).to.deep.equal([403, 'proof_required']);
+    const asked = await member.client.get(`${KEYS}/new`);
+    expect(asked.headers.get('location')).to.equal(`${CONFIRM}?next=${encodeURIComponent(`${KEYS}/new`)}`);
+    expect((await member.client.post(`${KEYS}/new`, { _csrf: csrf, name: 'x' })).status).to.equal(303);
+    expect(await context.stores.keys.createdBy(owner.organisation, member.email)).to.deep.equal([]);
+    await ageSessions(context, member.email, 0);
+    expect((await create()).status).to.equal(201);
+    expect(await noticesTo(owner.email)).to.deep.equal([`key_created ${member.email}`]);
+    expect(await noticesTo(member.email), 'no owner').to.deep.equal([]);
   });
 });
 

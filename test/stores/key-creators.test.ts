@@ -40,6 +40,13 @@ describe('creators of API keys', () => {
     const own = await issueKey(keys(), organisation, { creator: ANN });
     const child = await issueKey(keys(), organisation, { creator: by(own.key), scopes: ['scans:write', 'scans:read'] });
     const admins = await issueKey(keys(), organisation);
+    /** What bounds the keys, when they are used and in the list. */
+    const limits = async () => {
+      const used = await Promise.all([own, child, admins].map(async ({ secret }) => (await keys().recognise(secret))!.key.limit));
+      const listed = await Promise.all([own, child, admins].map(async ({ key }) => (await keys().find(organisation, key.id))!.limit));
+      expect(listed, 'listed').to.deep.equal(used);
+      return used;
+    };
     const scopes = async () => {
       const used = await Promise.all([own, child, admins].map(async ({ secret }) => (await keys().recognise(secret))!.key.scopes.length));
       const all = await keys().list(organisation, { limit: 10 });
@@ -55,8 +62,13 @@ describe('creators of API keys', () => {
     expect(await scopes(), 'a demotion').to.deep.equal([2, 1, all]);
     await memberships.remove(organisation, 'ann@example.com', { lastOwner: false });
     expect(await scopes(), 'a removal').to.deep.equal([2, 1, all]);
+    const viewer = { role: 'viewer', left: true };
+    expect(await limits(), 'a removal').to.deep.equal([viewer, viewer, null]);
+    expect((await keys().createdBy(organisation, 'ann@example.com')).map(({ limit }) => limit)).to.deep.equal([viewer, viewer]);
     await memberships.add(organisation, 'ann@example.com', 'member');
     expect(await scopes(), 'a return').to.deep.equal([permissionsOf('member').length, 2, all]);
+    const member = { role: 'member', left: false };
+    expect(await limits(), 'a return').to.deep.equal([member, member, null]);
   });
 
   it('keep no more than the last role of a person who is demoted while she is removed', async () => {

@@ -1,5 +1,6 @@
 /** What mails are about, for tests of their texts and of their appearance. */
 import { ACCOUNT_NOTICES } from '../../core/audit-actions.ts';
+import { OWNER_NOTICES } from '../../stores/outbox/mails.ts';
 import type { RootCause } from '../../report/schema/root-cause.ts';
 import type { ReportView } from '../../report/view/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
@@ -8,6 +9,7 @@ import type { Outcome } from '../../core/scan/outcome.ts';
 import {
   renderAccountNotice,
   renderInvitation,
+  renderOwnerNotice,
   renderPasswordReset,
   renderScanResult,
   renderWebhookStopped,
@@ -129,6 +131,9 @@ export const SAMPLES: Readonly<Record<string, (locale: Locale) => Rendered>> = {
   ),
   'webhook-gone': (locale) => renderWebhookStopped({ ...STOPPED, reason: 'gone' }, context(locale)),
   'webhook-failing': (locale) => renderWebhookStopped({ ...STOPPED, reason: 'failing' }, context(locale)),
+  ...Object.fromEntries(
+    OWNER_NOTICES.map((event) => [`owner-${event}`, (locale: Locale) => renderOwnerNotice({ event, ...OWNERS }, context(locale))]),
+  ),
   'notice-by-administrator': (locale) => renderAccountNotice({ event: 'factors', ...NOTICE, client: null }, context(locale)),
 };
 
@@ -136,6 +141,13 @@ const NOTICE = {
   at: '2026-11-22T09:05:00Z',
   client: { network: '203.0.113.0/24', browser: 'Firefox on Linux' },
   url: 'https://curbcut.example.com/dashboard/account',
+};
+
+const OWNERS = {
+  organisation: 'Acme',
+  person: 'ada@example.com',
+  subject: 'Pipeline',
+  url: 'https://curbcut.example.com/dashboard/settings/api-keys',
 };
 
 const STOPPED = {

@@ -7,6 +7,7 @@ import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
 import { csrfField, emailField, errorOf, titledPage } from '../forms.ts';
 import { recordEntry } from '../audit.ts';
+import { noticesOf, tellLimitedKeys } from '../../accounts/owner-notices.ts';
 import { confirmPassword, passwordField } from '../passwords.ts';
 
 export const DELETE_PATH = '/dashboard/account/delete';
@@ -35,8 +36,10 @@ export const deletionPages: FastifyPluginAsync = async (scope) => {
       const text = `You are the only owner of ${names}. Make another member an owner first, or ask the administrator of this service.`;
       return show(request, reply, [{ field: null, text }], 409);
     }
-    for (const organisation of deleted.ok ? deleted.organisations : [])
+    for (const organisation of deleted.ok ? deleted.organisations : []) {
       await recordEntry(request, { organisation, actor: email, action: 'user.delete', subject: email });
+      await tellLimitedKeys(noticesOf(request), organisation, email, email);
+    }
     clearSession(reply);
     return reply.redirect('/dashboard/sign-in?deleted', 303);
   });

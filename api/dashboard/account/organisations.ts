@@ -7,6 +7,7 @@ import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { csrfField, doneOf, titledPage } from '../forms.ts';
 import { recordEntry } from '../audit.ts';
+import { noticesOf, tellLimitedKeys } from '../../accounts/owner-notices.ts';
 import { recordJoin } from '../sign-in/invitation.ts';
 import { continued, startSession } from '../sign-in/start-session.ts';
 import type { Invitation } from '../../../stores/accounts/invitations.ts';
@@ -105,6 +106,7 @@ export const organisationPages: FastifyPluginAsync = async (scope) => {
 
   scope.post(`${ORGANISATIONS_PATH}/leave`, { config: CONFIG }, async (request, reply) => {
     const own = ownStoresOf(request);
+    const { user } = signedInOf(request);
     const id = formOf(request.body).text('organisation');
     const belonging = (await own.organisations()).find(({ organisation }) => organisation.id === id);
     if (belonging === undefined) throw new ApiError('not_found');
@@ -113,6 +115,7 @@ export const organisationPages: FastifyPluginAsync = async (scope) => {
     if (!left.ok && left.reason === 'last_owner') return show(request, reply, { errors: [{ field: null, text: ONLY_OWNER }] }, 409);
     if (!left.ok) throw new ApiError('not_found');
     await record(request, id, 'user.leave');
+    await tellLimitedKeys(noticesOf(request), id, user.email, user.email);
     // The session in the organisation has ended.
     if (signedInOf(request).membership?.organisation.id === id) await act(request, reply);
     return reply.redirect(`${ORGANISATIONS_PATH}?done=left`, 303);

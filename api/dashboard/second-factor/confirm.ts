@@ -2,37 +2,24 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { ownPath } from '../../accounts/sessions/require-session.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
+import { isReauthenticated } from '../../accounts/sessions/reauthentication.ts';
 import { button, type FormError, hiddenField, linkButton } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type HtmlValue } from '../../web/html.ts';
 import { confirmPassword, passwordField } from '../passwords.ts';
 import { csrfField, errorOf, signInOf, titledPage, usernameField } from '../forms.ts';
 import { startSession } from '../sign-in/start-session.ts';
-import type { Session } from '../../../stores/accounts/sessions.ts';
 import { passkeysOf } from './passkeys.ts';
 import { proofForms, prove, wayOf } from './proof.ts';
 
 const CONFIRM_PATH = '/dashboard/account/confirm';
-const REAUTHENTICATED_MS = 600_000;
-
-/** Whether the person of a session proved lately who they are, with a second factor if the account has one. */
-function isReauthenticated(
-  { provedAt, secondFactor }: Pick<Session, 'provedAt' | 'secondFactor'>,
-  account: { any: boolean },
-  now: Date,
-): boolean {
-  return now.getTime() - provedAt.getTime() < REAUTHENTICATED_MS && (!account.any || secondFactor !== null);
-}
 
 /**
- * Asks users to confirm who they are unless they did so lately: a browser that was left open, or a stolen session, is not enough
- * to change factors. @param page where to go afterwards
+ * Asks users to confirm who they are unless they did so lately. @param page where to go afterwards
  */
 export function requireReauthentication(page: (request: FastifyRequest) => string = ({ url }) => url) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const { session, user } = signedInOf(request);
-    const { stores, now } = request.server;
-    if (isReauthenticated(session, await stores.secondFactors.find(user.email), now())) return undefined;
+    if (await isReauthenticated(request)) return undefined;
     return reply.redirect(`${CONFIRM_PATH}?${new URLSearchParams({ next: ownPath(page(request)) })}`, 303);
   };
 }

@@ -21,16 +21,14 @@ import {
   time,
 } from '../../web/components.ts';
 import { addressOf, html, type Html } from '../../web/html.ts';
-import type { ActorNames } from '../names.ts';
+import { type ActorNames, ROLE_TEXTS } from '../names.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import { userIdOf } from '../../../stores/accounts/user-document.ts';
 import { ApiError } from '../../http/errors.ts';
 import { askedBy, createKeyManagement } from '../../accounts/key-management.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { MEMBERS_PATH } from '../../../core/web-paths.ts';
-
-export const KEYS_PATH = '/dashboard/settings/api-keys';
+import { KEYS_PATH, MEMBERS_PATH } from '../../../core/web-paths.ts';
 
 const STATUS_BADGES: Readonly<Record<KeyStatus, BadgeKind>> = { live: 'good', expired: 'warn', revoked: 'plain' };
 const STATUS_NAMES: Readonly<Record<KeyStatus, string>> = { live: 'Live', expired: 'Expired', revoked: 'Revoked' };
@@ -106,13 +104,20 @@ const keyTable = (keys: readonly ApiKey[], names: ActorNames, now: Date): Html =
         badge(STATUS_BADGES[status], STATUS_NAMES[status]),
         scopesText(key),
         time(key.createdAt),
-        names(key.createdBy),
+        html`${names(key.createdBy)} ${limitText(key)}`,
         key.expiresAt === null ? 'Never' : time(key.expiresAt),
         lastUse(key),
         status === 'live' && linkButton({ text: 'Revoke', kind: 'quiet', href: `${KEYS_PATH}/${key.id}/revoke`, hiddenText: key.name }),
       ];
     }),
   });
+
+/** Whose role limits a key, if that says more than who created it. */
+function limitText({ limit, rootCreator }: ApiKey): string {
+  if (limit === null || (!limit.left && limit.role === 'owner')) return '';
+  const role = ROLE_TEXTS[limit.role].name.toLowerCase();
+  return limit.left ? `(${rootCreator} has left: at most what a ${role} may do)` : `(at most what ${rootCreator} may do, a ${role})`;
+}
 
 /** The end of a key, by which people recognise it. The word joiner keeps it on one line. */
 export const endOf = ({ last4 }: Pick<ApiKey, 'last4'>): Html => html`<code translate="no">…\u2060${last4}</code>`;
@@ -152,7 +157,7 @@ export function revokeKeyPage({ request, key, names, now }: { request: FastifyRe
     ['Key', html`${endOf(key)} ${key.test && badge('plain', 'Test')}`],
     ['Scopes', scopesText(key)],
     ['Created', time(key.createdAt)],
-    ['Created by', names(key.createdBy)],
+    ['Created by', html`${names(key.createdBy)} ${limitText(key)}`],
     ['Last used', lastUse(key)],
   ])}
     ${live ? confirmation(request, key, now) : html`<p>Nothing can use it any more.</p>${linkButton({ text: 'Show the API keys', href: KEYS_PATH })}`}`;
@@ -181,10 +186,6 @@ function consequence({ lastUsedAt }: ApiKey, now: Date): Parameters<typeof notic
 
 const PATH = `${MEMBERS_PATH}/keys`;
 const CONFIG = { permission: 'members:write' } as const;
-
-/** The page of the keys that a person created. */
-export const memberKeysPath = (email: string, { removed = false } = {}): string =>
-  `${PATH}?${new URLSearchParams({ of: email, ...(removed && { removed: '' }) })}`;
 
 export const memberKeyPages: FastifyPluginAsync = async (scope) => {
   const management = createKeyManagement(scope);

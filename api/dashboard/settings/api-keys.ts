@@ -17,10 +17,14 @@ import { actorNames } from '../names.ts';
 import { csrfField, formIdOf, idOfForm, titledPage } from '../forms.ts';
 import { html, type Html } from '../../web/html.ts';
 import { answerForm, schemaForm, type Typed } from '../schema-form.ts';
-import { keyListPage, KEYS_PATH, revokeKeyPage, scopesText } from './api-key-pages.ts';
+import { requireReauthentication } from '../second-factor/confirm.ts';
+import { tellOfNewKey } from '../../accounts/owner-notices.ts';
+import { KEYS_PATH } from '../../../core/web-paths.ts';
+import { keyListPage, revokeKeyPage, scopesText } from './api-key-pages.ts';
 
 const PER_PAGE = 25;
 const PERMISSION = { config: { permission: 'keys:write' } } as const;
+const PROVED = { ...PERMISSION, preHandler: requireReauthentication() };
 
 export const keyPages: FastifyPluginAsync = async (scope) => {
   const management = createKeyManagement(scope);
@@ -36,12 +40,12 @@ export const keyPages: FastifyPluginAsync = async (scope) => {
     return reply.page(keyListPage({ request, keys: items, names, status, first, nextCursor, message, now: scope.now() }));
   });
 
-  scope.get(`${KEYS_PATH}/new`, PERMISSION, async (request, reply) => {
+  scope.get(`${KEYS_PATH}/new`, PROVED, async (request, reply) => {
     const typed = KEY_FORM.initial({ scopes: PIPELINE_SCOPES, test: 'no' });
     return reply.page(createKeyPage({ request, typed, formId: randomUUID(), errors: [] }));
   });
 
-  scope.post(`${KEYS_PATH}/new`, PERMISSION, (request, reply) => {
+  scope.post(`${KEYS_PATH}/new`, PROVED, (request, reply) => {
     const form = formOf(request.body);
     const [typed, formId] = [KEY_FORM.read(form), formIdOf(form)];
     return answerForm(reply, {
@@ -53,7 +57,10 @@ export const keyPages: FastifyPluginAsync = async (scope) => {
         await admit(request);
         const expiresAt = expires == null ? null : readDateTime(expires);
         const issued = await management.issue(askedBy(request), { ...wanted, expiresAt, id: idOfForm(request, formId) });
-        if (issued.ok) return reply.page(newKeyPage({ request, ...issued }), { status: 201 });
+        if (issued.ok) {
+          await tellOfNewKey(request, issued.key);
+          return reply.page(newKeyPage({ request, ...issued }), { status: 201 });
+        }
         if (issued.reason === 'already_issued') return reply.page(alreadyCreatedPage(request));
         throw new ApiError(issued.reason);
       },

@@ -29,7 +29,8 @@ import type { Member } from '../../../stores/accounts/users.ts';
 import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import { MEMBERS_PATH } from '../../../core/web-paths.ts';
-import { memberKeysPath } from './api-key-pages.ts';
+import { requireReauthentication } from '../second-factor/confirm.ts';
+import { keysOfPersonPath, noticesOf, tellLimitedKeys, tellOwners } from '../../accounts/owner-notices.ts';
 
 /** Invitations of one organisation: each may send a mail to a stranger. */
 export const INVITATION_LIMIT: LimitSize = { limit: 30, windowSeconds: 3600 };
@@ -72,7 +73,7 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
 
   scope.get(MEMBERS_PATH, { config: CONFIG }, (request, reply) => show(request, reply, { done: doneOf(request, DONE) }));
 
-  scope.post(`${MEMBERS_PATH}/invitations`, { config: CONFIG }, async (request, reply) => {
+  scope.post(`${MEMBERS_PATH}/invitations`, { config: CONFIG, preHandler: proofForOwner }, async (request, reply) => {
     const { members, invitations } = storesOf(request);
     const form = formOf(request.body);
     const role = roleOf(form.text('role'));
@@ -100,7 +101,7 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
     const invitedBy = actor.kind === 'user' ? actor.email : organisation.displayName;
     // The link is shown only where it cannot be mailed: it lets the person who opens it set the password.
     if (outbox === null) {
-      await recordChange(request, logger, { action: 'user.invite', subject: `${email}: ${role}` });
+      await recordInvitation(request, email, role);
       return show(request, reply, { invited: { email, url } });
     }
     const sent = await send(request, outbox, {
@@ -115,7 +116,7 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
       await invitations.cancel(id);
       return refuse([{ field: null, text: NOT_MAILED }], 503);
     }
-    await recordChange(request, logger, { action: 'user.invite', subject: `${email}: ${role}` });
+    await recordInvitation(request, email, role);
     return reply.redirect(`${MEMBERS_PATH}?done=invited`, 303);
   });
 
@@ -126,7 +127,7 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
     return reply.redirect(`${MEMBERS_PATH}?done=canceled`, 303);
   });
 
-  scope.post(`${MEMBERS_PATH}/role`, { config: CONFIG }, async (request, reply) => {
+  scope.post(`${MEMBERS_PATH}/role`, { config: CONFIG, preHandler: proofForOwner }, async (request, reply) => {
     const form = formOf(request.body);
     const role = roleOf(form.text('role'));
     if (role === null) return show(request, reply, { errors: [{ field: null, text: 'Choose a role.' }] }, 422);
@@ -137,6 +138,9 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
       action: 'user.role',
       subject: `${changed.member.email}: ${ROLE_TEXTS[role].name.toLowerCase()}`,
     });
+    const { id } = callerOf(request).organisation;
+    await tellLimitedKeys(noticesOf(request), id, changed.member.email, request.viewer!.email);
+    if (role === 'owner') await tellNewOwner(request, changed.member.email);
     // Someone who is no longer an owner may not see this page.
     const self = changed.member.email === request.viewer!.email && role !== 'owner';
     return reply.redirect(self ? '/dashboard' : `${MEMBERS_PATH}?done=role`, 303);
@@ -148,10 +152,30 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
     if (!removed.ok) return show(request, reply, { errors: [{ field: null, text: LAST_OWNER }] }, 409);
     const { email } = removed.member;
     await recordChange(request, logger, { action: 'user.remove', subject: email });
-    const keys = await storesOf(request).keys.createdBy(email);
-    return reply.redirect(keys.length > 0 ? memberKeysPath(email, { removed: true }) : `${MEMBERS_PATH}?done=removed`, 303);
+    const keys = await tellLimitedKeys(noticesOf(request), callerOf(request).organisation.id, email, request.viewer!.email);
+    return reply.redirect(keys.length > 0 ? keysOfPersonPath(email, { removed: '' }) : `${MEMBERS_PATH}?done=removed`, 303);
   });
 };
+
+const reauthenticate = requireReauthentication(() => MEMBERS_PATH);
+
+/** An owner may do everything: who makes one must have proved lately who they are. */
+async function proofForOwner(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  return formOf(request.body).text('role') === 'owner' ? reauthenticate(request, reply) : undefined;
+}
+
+async function recordInvitation(request: FastifyRequest, email: string, role: Role): Promise<void> {
+  await recordChange(request, request.server.logger, { action: 'user.invite', subject: `${email}: ${role}` });
+  if (role === 'owner') await tellNewOwner(request, email);
+}
+
+const tellNewOwner = (request: FastifyRequest, email: string): Promise<void> =>
+  tellOwners(noticesOf(request), callerOf(request).organisation.id, {
+    event: 'owner_added',
+    person: request.viewer!.email,
+    subject: email,
+    path: MEMBERS_PATH,
+  });
 
 /** @param members the addresses of the members */
 function invitationErrors(email: string, role: string | null, members: readonly string[]): FormError[] {
