@@ -44,10 +44,7 @@ export const endAccess: Change = async (to, { metadata: { name: id } }, signal) 
     await stores.deliveries.cancelAll(webhook);
     await audit(to, id, 'webhook.disable', `${name} (${webhook})`);
   }
-  for (const invitation of await stores.invitations.list(id)) {
-    await stores.invitations.cancel(id, invitation.id);
-    await audit(to, id, 'user.invite-cancel', invitation.email);
-  }
+  for (const { email } of await stores.invitations.cancelAll(id)) await audit(to, id, 'user.invite-cancel', email);
   for (const schedule of await stores.dashboardSchedules.list(id)) {
     const { namespace, name } = schedule;
     // Another installation with this database may have it.

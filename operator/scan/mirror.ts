@@ -4,7 +4,7 @@ import { creditAccountOf, pagesToCharge } from '../../core/scan/counts.ts';
 import { fromOutcomeStatus } from '../../core/scan/outcome.ts';
 import type { Settlement } from '../../stores/credits/credits.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
-import type { ScanChange, ScanRow } from '../../stores/scans/scans.ts';
+import { ERASED, type ScanChange, type ScanRow } from '../../stores/scans/scans.ts';
 import type { OperatorContext } from '../context.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { phaseOf } from './policy/status.ts';
@@ -33,8 +33,8 @@ export async function finishRow(context: OperatorContext, scan: AccessibilitySca
   const due = pagesToCharge(row, phaseOf(scan), scan.status?.pages);
   const settled = await credits.settle(creditAccountOf(row), scanId, due);
   const spent = spentBy(settled);
-  // Its hold is unknown or was returned.
-  if (due > 0 && spent === 0) {
+  // Its hold is unknown or was returned. A deleted scan was charged before.
+  if (due > 0 && spent === 0 && row.organisation !== ERASED) {
     context.metrics.uncharged();
     const message = `${due} pages were tested, but the scan held no credits, so nothing was charged.`;
     context.recorder.event(scan, 'Warning', 'NotCharged', message);

@@ -105,6 +105,13 @@ export function createInvitations(db: Db, { now = () => new Date() }: { now?: ()
       return document && toInvitation(document);
     },
 
+    /** Cancels all of an organisation, also one that a request is accepting. @returns them */
+    async cancelAll(organisation: string): Promise<Invitation[]> {
+      const found = await invitations.find({ organisation }).toArray();
+      await deleteEach(invitations, { organisation });
+      return found.map(toInvitation);
+    },
+
     /** Cancels what a user invited to an organisation. */
     cancelBy: (organisation: string, createdBy: string) => deleteEach(invitations, { organisation, createdBy }),
 

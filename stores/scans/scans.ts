@@ -222,8 +222,9 @@ const ERASED_FIELDS = ['metadata', 'baseline', 'auth', 'submittedBy', 'schedule'
 /** Keeps what a repeated submission is answered with, and what ends a scan that is live. */
 async function eraseThose(scans: Collection<ScanDocument>, filter: Filter<ScanDocument>): Promise<number> {
   const empty = { outcome: null, message: null, site: '', 'options.url': '' };
-  const absent = Object.fromEntries(ERASED_FIELDS.map((name) => [name, '' as const]));
-  const update = { $set: { ...empty, organisation: ERASED, removeAt: new Date(0) }, $unset: absent };
+  const absent = Object.fromEntries([...ERASED_FIELDS, 'options.crawl'].map((name) => [name, '' as const]));
+  // With a new version: what was about to be mirrored to the row is of its organisation.
+  const update = { $set: { ...empty, organisation: ERASED, removeAt: new Date(0) }, $unset: absent, $inc: { version: 1 } };
   return (await scans.updateMany(filter, update)).modifiedCount;
 }
 

@@ -17,6 +17,9 @@ describe('DELETE /v1/scans/{scan_id}', () => {
     const { id, key } = await context.organisation();
     const older = await context.scan(id, { ...ended, createdAt: new Date(Date.now() - 60_000) });
     const row = await context.scan(id, { ...ended, phase: 'failed', passed: false, metadata: { branch: 'secret-launch' } });
+    await context.db
+      .collection<{ _id: string }>('scans')
+      .updateOne({ _id: row.id }, { $set: { 'options.crawl.include': ['/secret-launch/**'] } });
     await context.scan(id, { ...ended, optionsKey: 'other' });
     const group = () => context.stores.sites.find(id, row.site, row.optionsKey);
     expect(await group()).to.include({ scan: row.id, done: older.id });

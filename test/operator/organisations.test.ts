@@ -74,6 +74,10 @@ describe('operator: Organisation resources', function () {
     const { stores } = context;
     const { secret } = await issueKey(stores.keys, name);
     const { webhook } = await addWebhook(stores, { organisation: name });
+    const email = `guest@${name}.example`;
+    await stores.invitations.create({ organisation: name, email, role: 'viewer', createdBy: 'ann@people.example', mailed: true });
+    // A request is accepting it.
+    await stores.invitations.claim(email, `${name}/${email}`);
     await stores.dashboardSchedules.add({
       namespace: context.namespace,
       name: `${name}-daily`,
@@ -112,6 +116,7 @@ describe('operator: Organisation resources', function () {
       `manifest organisation.delete ${name}`,
       `manifest webhook.disable ${webhook.name} (${webhook.id})`,
       `manifest schedule.delete ${name}-daily`,
+      `manifest user.invite-cancel ${email}`,
     ]);
   });
 

@@ -83,6 +83,15 @@ describe('a purge', () => {
     expect(await credits.ledger(id, { limit: 10 })).to.have.lengthOf(1);
   });
 
+  it('announces no scan of a test key that ends meanwhile', async () => {
+    const { scans } = openStores(database.db);
+    const row = await scans.create(scanRow({ organisation: `acme-${randomUUID().slice(0, 8)}`, submission: 'accepted', test: true }));
+    await scans.eraseAll(row.organisation);
+    // By an operator that had read the row before.
+    await scans.mirror(row.id, { phase: 'failed', finishedAt: new Date() }, row);
+    expect([...(await scans.unannounced(100)), ...(await scans.unlisted(100))].map(({ id }) => id)).to.not.include(row.id);
+  });
+
   it('that another one has overtaken deletes nothing of the next organisation of the name', async () => {
     const stores = openStores(database.db);
     const { organisations, credits } = stores;
