@@ -297,6 +297,11 @@ securityContext: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
+{{/* The nodes of a pod. The images are for Linux, and clusters may have Windows nodes without a taint. */}}
+{{- define "curbcut.nodes" }}
+nodeSelector: {{- include "curbcut.merged" (list . (dict "kubernetes.io/os" "linux")) | nindent 2 }}
+{{- end }}
+
 {{/* Scheduling of a process: (dict "root" . "component" "api" "values" .Values.api). */}}
 {{- define "curbcut.placement" -}}
 {{- if not (kindIs "invalid" .values.topologySpreadConstraints) }}
@@ -311,9 +316,7 @@ topologySpreadConstraints:
     matchLabelKeys: [pod-template-hash]
   {{- end }}
 {{- end }}
-{{- with .values.nodeSelector }}
-nodeSelector: {{- toYaml . | nindent 2 }}
-{{- end }}
+{{- include "curbcut.nodes" .values.nodeSelector }}
 {{- with .values.tolerations }}
 tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}

@@ -127,7 +127,8 @@ describe("the chart's values", () => {
       };
       const objects = render({ ...PLAIN, ...Object.fromEntries(Object.entries(more).map(([key, value]) => [`${part}.${key}`, value])) });
       const pod = podsOf(objects).get(`curbcut-${part}`) as PodSpec & Record<string, unknown>;
-      const { nodeSelector, tolerations, affinity, topologySpreadConstraints, priorityClassName } = more;
+      const { tolerations, affinity, topologySpreadConstraints, priorityClassName } = more;
+      const nodeSelector = { ...more.nodeSelector, 'kubernetes.io/os': 'linux' };
       expect(pod).to.deep.include({ nodeSelector, tolerations, affinity, topologySpreadConstraints, priorityClassName });
       expect(pod['serviceAccountName']).to.equal('existing');
       expect(pod.volumes!.map(({ name }) => name)).to.deep.equal(['settings', 'ca']);

@@ -78,6 +78,7 @@ describe('job', () => {
             hostUsers: false,
             terminationGracePeriodSeconds: 45,
             securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+            nodeSelector: { 'kubernetes.io/os': 'linux' },
             tolerations: [
               { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30 },
               { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30 },
@@ -186,7 +187,7 @@ describe('job', () => {
     const own = {
       labels: { team: 'web', site: 'shop', 'curbcut.dev/scan-id': 'forged' },
       annotations: { 'example.com/cost': 'none' },
-      nodeSelector: { pool: 'cheap', disk: 'ssd' },
+      nodeSelector: { pool: 'cheap', disk: 'ssd', 'kubernetes.io/os': 'windows' },
       tolerations: [{ key: 'spot', operator: 'Exists' }],
       affinity: { nodeAffinity: {}, podAntiAffinity: {} },
       resources: { requests: { memory: '1Gi' } },
@@ -195,7 +196,7 @@ describe('job', () => {
     expect(metadata.labels).to.include({ team: 'platform', site: 'shop', 'curbcut.dev/scan-id': SCAN_ID });
     expect(metadata.annotations).to.include({ 'example.com/cost': 'scans' });
     expect(spec).to.deep.include({
-      nodeSelector: { pool: 'scans', disk: 'ssd' },
+      nodeSelector: { pool: 'scans', disk: 'ssd', 'kubernetes.io/os': 'linux' },
       affinity: { ...pod.affinity, podAntiAffinity: {} },
       topologySpreadConstraints: pod.topologySpreadConstraints,
       securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' }, fsGroup: 65532 },

@@ -198,6 +198,9 @@ function unknownVolumes({ volumes, volumeMounts }: ScannerPodTemplate): string[]
 
 const namesOf = (items: readonly { name: string }[] = []): string[] => items.map(({ name }) => name);
 
+/** The image is for Linux, and clusters may have Windows nodes without a taint. */
+const LINUX = { 'kubernetes.io/os': 'linux' };
+
 /**
  * Merges a scan's permitted `podTemplate` into the installation's. A scan chooses its resources within their bounds. It may add
  * labels, annotations, node labels, tolerations and kinds of affinity, but the installation's own take precedence, so a scan can
@@ -208,7 +211,7 @@ export function mergePodTemplate(installation: ScannerPodTemplate, scan: Accessi
     ...installation,
     labels: { ...scan.labels, ...installation.labels },
     annotations: { ...scan.annotations, ...installation.annotations },
-    nodeSelector: { ...scan.nodeSelector, ...installation.nodeSelector },
+    nodeSelector: { ...scan.nodeSelector, ...LINUX, ...installation.nodeSelector },
     tolerations: [...(installation.tolerations ?? []), ...(scan.tolerations ?? [])],
     affinity: { ...scan.affinity, ...installation.affinity },
     priorityClassName: installation.priorityClassName || scan.priorityClassName,
