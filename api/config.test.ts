@@ -146,6 +146,10 @@ describe('readApiConfiguration', () => {
   for (const [name, value] of [
     ['PORT', '65536'],
     ['PUBLIC_BASE_URL', 'curbcut.example.com'],
+    ['PUBLIC_BASE_URL', 'https://tools.example.com/curbcut'],
+    ['PUBLIC_BASE_URL', 'https://curbcut.example.com?a=b'],
+    ['PUBLIC_BASE_URL', 'https://curbcut.example.com#a'],
+    ['PUBLIC_BASE_URL', 'https://user:pw@curbcut.example.com'],
     ['MAIL_FROM', 'Curbcut'],
     ['MONGODB_URL', 'mongodb://db/?readPreference=nearest'],
     ['NATS_URL', 'http://nats'],

@@ -144,7 +144,12 @@ export function s3Problems(environment: Environment): string[] {
 }
 
 export const PublicAddressSettings = {
-  PUBLIC_BASE_URL: Type.Optional(httpUrl("the service's base address that callers use, such as https://curbcut.example.com")),
+  PUBLIC_BASE_URL: Type.Optional(
+    Type.String({
+      pattern: '^https?://[^\\s/?#@]+/?$',
+      description: 'the address that callers use, without a path, a query or a user, such as https://curbcut.example.com',
+    }),
+  ),
 };
 
 export const WebhookSettings = {
