@@ -119,7 +119,7 @@ describe('members of an organisation', () => {
     expect(await noticesTo(owner.email)).to.deep.equal([`keys_limited ${gone.email}`, `keys_limited ${gone.email}`]);
   });
 
-  it('become owners only after a proof of the last minutes, and every owner gets a mail (ASVS 7.5.1)', async () => {
+  it('become owners, or cease to be, only after a proof of the last minutes, and every owner gets a mail (ASVS 7.5.1)', async () => {
     const owner = await signedIn(context);
     const other = await addPerson(context, owner.organisation);
     const member = await addPerson(context, owner.organisation, 'member');
@@ -127,7 +127,9 @@ describe('members of an organisation', () => {
     await ageSessions(context, owner.email);
     const invite = (role: string) => owner.client.submit(`${MEMBERS}/invitations`, { email, role }, MEMBERS);
     const promote = () => owner.client.submit(`${MEMBERS}/role`, { email: member.email, role: 'owner' }, MEMBERS);
-    for (const asked of [await invite('owner'), await promote()])
+    const toOther = { email: other.email.toUpperCase(), role: 'viewer' };
+    const [demote, remove] = ['role', 'remove'].map((what) => () => owner.client.submit(`${MEMBERS}/${what}`, toOther, MEMBERS));
+    for (const asked of [await invite('owner'), await promote(), await demote!(), await remove!()])
       expect(asked.headers.get('location')).to.equal(`${CONFIRM}?next=${encodeURIComponent(MEMBERS)}`);
     expect(await actions(owner.organisation)).to.deep.equal([]);
     expect((await invite('member')).headers.get('location')).to.equal(`${MEMBERS}?done=invited`);

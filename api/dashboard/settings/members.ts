@@ -146,7 +146,7 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
     return reply.redirect(self ? '/dashboard' : `${MEMBERS_PATH}?done=role`, 303);
   });
 
-  scope.post(`${MEMBERS_PATH}/remove`, { config: CONFIG }, async (request, reply) => {
+  scope.post(`${MEMBERS_PATH}/remove`, { config: CONFIG, preHandler: proofForOwner }, async (request, reply) => {
     const removed = await storesOf(request).members.remove(formOf(request.body).text('email'));
     if (!removed.ok && removed.reason === 'not_found') throw new ApiError('not_found');
     if (!removed.ok) return show(request, reply, { errors: [{ field: null, text: LAST_OWNER }] }, 409);
@@ -159,9 +159,12 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
 
 const reauthenticate = requireReauthentication(() => MEMBERS_PATH);
 
-/** An owner may do everything: who makes one must have proved lately who they are. */
+/** An owner may do everything: who makes, demotes or removes one must have proved lately who they are. */
 async function proofForOwner(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  return formOf(request.body).text('role') === 'owner' ? reauthenticate(request, reply) : undefined;
+  const form = formOf(request.body);
+  const email = form.text('email').toLowerCase();
+  const isOwner = async () => (await storesOf(request).members.list()).some((one) => one.email === email && one.role === 'owner');
+  return form.text('role') === 'owner' || (await isOwner()) ? reauthenticate(request, reply) : undefined;
 }
 
 async function recordInvitation(request: FastifyRequest, email: string, role: Role): Promise<void> {
