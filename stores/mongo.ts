@@ -156,7 +156,9 @@ function createClient(url: string, poolSize: number | undefined): MongoClient {
   } catch (error) {
     // The driver's messages about options do not contain the rest of the string. Those about hosts may contain a misplaced password.
     const reason = error instanceof MongoRuntimeError ? 'a host is malformed' : errorMessage(error);
-    throw new ConfigurationError([`MONGODB_URL is (hidden); MongoDB's driver rejects it: ${reason}.`]);
+    const isUnencoded = /^(Invalid connection string|URI malformed|Password contains unescaped)/.test(reason);
+    const hint = isUnencoded ? ' Special characters of its user and password must be percent-encoded, such as @ as %40 and % as %25.' : '';
+    throw new ConfigurationError([`MONGODB_URL is (hidden); MongoDB's driver rejects it: ${reason}.${hint}`]);
   }
 }
 

@@ -36,5 +36,8 @@ describe('SMTP failures', () => {
     );
     expect(reasonOf({ message: 'x'.repeat(1000) })).to.have.lengthOf(300);
     expect(reasonOf({})).to.equal('unknown error');
+    expect(reasonOf({ message: 'error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:…' })).to.include(
+      'use smtp://',
+    );
   });
 });

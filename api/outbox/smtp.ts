@@ -198,6 +198,8 @@ function refusedRecipient(responseCode: number, response: string): Failure {
 /** The reason as it is stored and logged: one line without addresses, because entries outlive them. */
 export function reasonOf({ response, message }: SmtpError): string {
   const text = typeof response === 'string' && response !== '' ? response : String(message ?? 'unknown error');
+  // What OpenSSL says if the first bytes of the server are plain text.
+  if (text.includes('wrong version number')) return 'the port does not begin with TLS: use smtp:// in SMTP_URL, for STARTTLS';
   return text
     .replace(/[^\s<>"']+@[^\s<>"']+/g, '(address)')
     .replace(/[\p{Cc}\s]+/gu, ' ')

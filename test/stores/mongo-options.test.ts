@@ -95,6 +95,10 @@ describe('client of MongoDB', () => {
         .to.include('MONGODB_URL')
         .and.not.include('hush');
     }
+    for (const password of ['p@hush', 'p%zz', 'p/hush'])
+      expect(() => connectMongo({ url: `mongodb://user:${password}@db/curbcut`, logger: silentLogger }), password).to.throw(
+        'must be percent-encoded',
+      );
     expect(() => connectMongo({ url: 'mongodb://user:hush', logger: silentLogger })).to.throw(ConfigurationError).with.property('message').that.does.not.include('hush'); // prettier-ignore
   });
 
