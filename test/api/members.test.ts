@@ -180,6 +180,16 @@ describe('an account', () => {
     expect(actions.filter((action) => !/^user\.(sign-in|new-network)/.test(action))).to.deep.equal(['user.password']);
   });
 
+  it('ends with a sign-out of its own, while keys and other sessions stay', async () => {
+    const one = await signedIn(context);
+    const other = createClient(context.url);
+    await other.signIn(one.email, PASSWORD);
+    const { key } = await issueKey(context.stores.keys, one.organisation, { creator: { createdBy: one.email, rootCreator: one.email } });
+    await one.client.submit('/dashboard/sign-out', {}, '/dashboard/account');
+    expect([(await one.client.get('/dashboard')).status, (await other.get('/dashboard')).status]).to.deep.equal([303, 200]);
+    expect((await context.stores.keys.usable([key.id])).has(key.id)).to.equal(true);
+  });
+
   it('signs out everywhere', async () => {
     const { email, client } = await signedIn(context);
     const other = createClient(context.url);

@@ -106,6 +106,15 @@ describe('webhooks over REST', () => {
     expect(recorded).to.deep.equal(['webhook.enable', 'webhook.disable', 'webhook.change', 'webhook.add']);
   });
 
+  it('deletes a webhook with what waits', async () => {
+    const { id } = await create();
+    await send('POST', `/v1/webhooks/${id}/test`);
+    expect((await send('DELETE', `/v1/webhooks/${id}`)).status).to.equal(204);
+    const left = await context.db.collection('outbox').find({ fairnessKey: id }).toArray();
+    expect(left.map((one) => one.state)).to.deep.equal(['canceled']);
+    expect(await actions()).to.include('webhook.delete');
+  });
+
   it('begins a new time of failures with another address only', async () => {
     const { id } = await create();
     await context.stores.webhooks.failed(id, new Date());
