@@ -136,9 +136,14 @@ function domainOf(host: string): string | null {
 /** An address that is longer is not followed, in characters. Links that are cut have one more (scripts/facts.js). */
 export const ADDRESS_MAX = 2048;
 
-/** Where a link leads: to a page or a file of the site, to another host, or to an address of the site that is too long. */
+/**
+ * Where a link leads: to a page or a file of the site, to another host, or to an address of the site that is too long. `asLinked` is the
+ * address as it is written, if that is another spelling.
+ */
 export type LinkTarget =
-  { kind: 'page' | 'file'; page: PageAddress } | { kind: 'other'; host: string; href: string } | { kind: 'too_long' };
+  | { kind: 'page' | 'file'; page: PageAddress; asLinked: PageAddress | null }
+  | { kind: 'other'; host: string; href: string }
+  | { kind: 'too_long' };
 
 /**
  * Returns where a link leads; null if it is not on the web. Pages and files of the site get its origin.
@@ -152,7 +157,11 @@ export function targetOf(link: string, site: URL, hasRoutes = false): LinkTarget
   const page = cleanUrl(url, hasRoutes);
   page.protocol = site.protocol;
   page.host = site.host;
-  return { kind: isFile(url.pathname) ? 'file' : 'page', page: addressOf(page) };
+  const address = addressOf(page);
+  url.hash = page.hash;
+  url.username = url.password = '';
+  const asLinked = url.href === page.href ? null : partsOf(url, address.key);
+  return { kind: isFile(url.pathname) ? 'file' : 'page', page: address, asLinked };
 }
 
 function isFile(path: string): boolean {

@@ -16,7 +16,7 @@ import type { Visit, VisitRequest } from '../page/visit/visit.ts';
 import { ScanFailed, firstPageFailure } from '../pod/failure.ts';
 import { addressOf } from './address.ts';
 import { createFrontier, type Candidate, type Frontier } from './frontier.ts';
-import { createCrawledPages, type Listing } from './crawled-pages.ts';
+import { createCrawledPages, isMissing, type Listing } from './crawled-pages.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
 import { createPoliteVisits } from './politeness.ts';
 import type { Site } from './site.ts';
@@ -96,7 +96,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
 
   function learn(candidate: Candidate, visit: Visit): void {
     const { outcome, page } = crawled.take(candidate, visit);
-    frontier.settle(candidate, outcome);
+    frontier.settle(candidate, outcome, page !== null && isMissing(page));
     // A single worker would not have visited a page that is skipped.
     if (outcome !== 'skipped' && visit.outcomes !== undefined) history.record(candidate, visit.outcomes);
     if (visit.loaded && outcome === 'tested') pictures?.keep(candidate.url.href, visit.pictures);

@@ -107,6 +107,21 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
     return { outcome: 'tested', page: testedPage(url, visit, withDialog === undefined ? findings : mergeFindings(withDialog, findings)) };
   }
 
+  /** Lists missing addresses as the same as another spelling that is tested. Of those without one, only the first is listed. */
+  function withSpellings(pages: readonly ReportPage[]): ReportPage[] {
+    const missing = new Set<string>();
+    return pages.flatMap((page) => {
+      if (page.tested || !isMissing(page)) return [page];
+      const key = loadedKey(new URL(page.url));
+      const url = coveredBy.get(key);
+      if (url !== undefined && loadedKey(new URL(url)) === key)
+        return [{ ...page, reason: 'same_as', same_as: url, message: `${page.message} Its other spelling ${url} is tested.` }];
+      if (missing.has(key)) return [];
+      missing.add(key);
+      return [page];
+    });
+  }
+
   return {
     /** Takes a visit: recognises duplicates, and queues the links of the page. Must be called in the order of `index`. */
     take(candidate: Candidate, visit: Visit): Taken {
@@ -128,7 +143,7 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
     },
     /** @param pages those of all visits, in the scan's order */
     list(pages: readonly ReportPage[]): Listing {
-      const listed = listRedirectTargets(pages, (key) => frontier.named(key));
+      const listed = listRedirectTargets(withSpellings(pages), (key) => frontier.named(key));
       return {
         pages: referrers.addTo([...listed.pages, ...exclusions.pages()]),
         redirectTargets: listed.redirectTargets,
@@ -138,6 +153,10 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
     },
   };
 }
+
+/** Whether the site answers an address with a status that says that it leads nowhere. */
+export const isMissing = (page: ReportPage): boolean =>
+  !page.tested && page.reason === 'http_error' && page.http_status !== null && page.http_status >= 400 && page.http_status < 500;
 
 /** The number of links whose page is remembered. Most links of a page are those of the page before. */
 const LINKS_REMEMBERED = 20_000;
@@ -160,8 +179,11 @@ function createLinkQueue(
     if (target?.kind !== 'page' || isFile) return null;
     const { page } = target;
     let wrong: WrongPage | null = null;
-    const isExcluded = (): boolean => (wrong = site.exclusionOf(page) ?? (repeatsItself(page) ? ENDLESS : null)) !== null;
-    const added = frontier.add(page, on.depth + 1, isExcluded);
+    const exclusionOf = (address: PageAddress): WrongPage | null => site.exclusionOf(address) ?? (repeatsItself(address) ? ENDLESS : null);
+    const added = frontier.add(page, on.depth + 1, () => (wrong = exclusionOf(page)) !== null);
+    const { asLinked } = target;
+    if (asLinked !== null && (added === 'queued' || added === 'known'))
+      frontier.add(asLinked, on.depth + 1, () => exclusionOf(asLinked) !== null);
     if (added === 'endless') wrong = ENDLESS;
     const isListed = wrong !== null && exclusions.add(page, wrong);
     if (added === 'queued' || isListed) referrers.follow(page.key);

@@ -78,13 +78,17 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
       const [index, position] = [positions.length - 1, queue.chosen() - 1];
       return { url: new URL(entry.address.href), key: entry.key, depth: entry.depth, index, position, knows: queue.asOf() };
     },
-    /** Records the outcome of a candidate. Must be called in the order of `index`. */
-    settle(candidate: Candidate, outcome: Outcome): void {
+    /**
+     * Records the outcome of a candidate. Must be called in the order of `index`.
+     * @param isMissing the site says that the address leads nowhere, but another spelling may
+     */
+    settle(candidate: Candidate, outcome: Outcome, isMissing = false): void {
       if (candidate.index !== settled) throw new RangeError(`expected index ${settled}, got ${candidate.index}`);
       if (outcome === 'tested' || outcome === 'left_out') queue.record(current(), outcome === 'left_out');
+      if (isMissing) queue.respell(candidate.key, current());
+      else queue.cover(candidate.key);
       settled += 1;
       outcomes[outcome] += 1;
-      queue.cover(candidate.key);
     },
     /** Whether no more pages can be found, or the scan already has as many as it may test. */
     complete: (): boolean =>

@@ -33,6 +33,7 @@ export function createQueue(capacity: number) {
   const covered = new Set<string>();
   const named = new Set<string>();
   const unstarted = new Set<string>();
+  const spellings = new Map<string, Spellings>();
   /** Chosen entries by position. */
   const order: Entry[] = [];
   let asOf = -1;
@@ -55,36 +56,74 @@ export function createQueue(capacity: number) {
     return null;
   }
 
+  function enqueue(address: PageAddress, { depth, from, chain = 0 }: Found & { chain?: number }): void {
+    const { key } = address;
+    unstarted.add(key);
+    sampling.add({ address, key, depth, chain, template: templateFor(address), from, chosen: false });
+  }
+
+  /** Remembers another spelling of a known address. @returns whether it is queued, because all before have failed */
+  function respelled(address: PageAddress, found: Found & { isExcluded?: () => boolean }): boolean {
+    const spelled = spellings.get(address.key);
+    if (spelled === undefined || spelled.hrefs.length === SPELLINGS_MAX || spelled.hrefs.includes(address.href)) return false;
+    if (found.isExcluded?.() === true) return false;
+    spelled.hrefs.push(address.href);
+    if (!spelled.failed) spelled.next.push({ address, depth: found.depth });
+    return spelled.failed && tryNext(spelled, address, found);
+  }
+
+  function tryNext(spelled: Spellings, address: PageAddress, found: Found): boolean {
+    spelled.failed = false;
+    if (isFull(templateFor(address))) {
+      leave(address.key);
+      return false;
+    }
+    covered.delete(address.key);
+    enqueue(address, found);
+    return true;
+  }
+
+  /** Marks a page as known, so that it is not chosen. */
+  function cover(key: string): void {
+    known.add(key);
+    covered.add(key);
+    left.delete(key);
+    unstarted.delete(key);
+    spellings.delete(key);
+  }
+
   return {
     /**
      * @param found.parent the page on which the address was found, if it was found on a page; `from` is its position
      * @param found.isExcluded called only for an address that would be queued, because rules take time
      */
-    add(
-      address: PageAddress,
-      { depth, from, parent, isExcluded }: { depth: number; from: number; parent?: Entry; isExcluded?: () => boolean },
-    ): Added {
+    add(address: PageAddress, { depth, from, parent, isExcluded }: Found & { parent?: Entry; isExcluded?: () => boolean }): Added {
       const { key } = address;
       if (named.size < NAMED_MAX) named.add(key);
-      if (known.has(key) || left.has(key)) return 'known';
+      if (known.has(key)) return respelled(address, { depth, from, isExcluded }) ? 'queued' : 'known';
+      if (left.has(key)) return 'known';
       const template = templateFor(address);
       const chain = parent?.template === template ? parent.chain + 1 : 0;
       if (chain <= CHAIN_MAX && isFull(template)) return leave(key);
       if (isExcluded?.() === true) return 'excluded';
       known.add(key);
       if (chain > CHAIN_MAX) return 'endless';
-      unstarted.add(key);
-      sampling.add({ address, key, depth, chain, template, from, chosen: false });
+      enqueue(address, { depth, from, chain });
+      if (spellings.size < SPELLED_MAX) spellings.set(key, { hrefs: [address.href], next: [], failed: false });
       return 'queued';
     },
     /** Whether a link, a sitemap or the scan named a page; true if too many were named to know. */
     named: (key: string): boolean => named.size >= NAMED_MAX || named.has(key),
-    /** Marks a page as known, so that it is not chosen. */
-    cover(key: string): void {
-      known.add(key);
-      covered.add(key);
-      left.delete(key);
-      unstarted.delete(key);
+    cover,
+    /** Queues the next spelling of an address that leads nowhere, or covers it until another one is found. @param from its position */
+    respell(key: string, from: number): void {
+      const spelled = spellings.get(key);
+      const next = spelled?.next.shift();
+      cover(key);
+      if (spelled === undefined) return;
+      spellings.set(key, spelled);
+      if (next === undefined) spelled.failed = true;
+      else tryNext(spelled, next.address, { depth: next.depth, from });
     },
     covered: (key: string): boolean => covered.has(key),
     /** Chooses the entry of the next position; null if there is none before the pages up to a position are processed. */
@@ -114,6 +153,25 @@ export function createQueue(capacity: number) {
     /** The number of addresses that were found and not chosen. */
     left: (): number => unstarted.size + left.size,
   };
+}
+
+/** The number of spellings of an address that are tried, and of addresses whose spellings are remembered. */
+const SPELLINGS_MAX = 3;
+const SPELLED_MAX = 100_000;
+
+/** Where an address was found. */
+interface Found {
+  depth: number;
+  from: number;
+}
+
+/** The spellings of an address. One stands for the others only when the site has answered it. */
+interface Spellings {
+  hrefs: string[];
+  /** Those that are tried if the ones before fail. */
+  next: { address: PageAddress; depth: number }[];
+  /** Whether all that were found until now have failed. */
+  failed: boolean;
 }
 
 const isClosed = ({ closedAt }: Template): boolean => Number.isFinite(closedAt);

@@ -108,6 +108,7 @@ describe('robots.txt', () => {
 
   it('holds for every address of its site', () => {
     const { refusal } = parseRobots(at('/robots.txt'), 'User-agent: *\nDisallow: /private\nDisallow: /*?secret=\n');
+    expect(refusal(new URL('https://a.test/x?secret=1'))).to.include('disallows /x?secret=1 (line 3)');
     for (const url of ['https://a.test/private', 'http://a.test/private', 'https://www.a.test/private', 'https://a.test/x?secret=1'])
       for (let time = 0; time < 2; time += 1) expect(refusal(new URL(url)), url).to.include('https://a.test/robots.txt disallows');
     expect(refusal(at('/x'))).to.equal(null);

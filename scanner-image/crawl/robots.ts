@@ -74,7 +74,7 @@ export function parseRobots(location: URL, text: string): Robots {
       const href = location.origin + pathname + search;
       if (parsed.isAllowed(href, ROBOTS_NAME) !== false) return null;
       const line = parsed.getMatchingLineNumber(href, ROBOTS_NAME);
-      return `${location.href} disallows ${pathname}${line > 0 ? ` (line ${line})` : ''}.`;
+      return `${location.href} disallows ${pathname}${search}${line > 0 ? ` (line ${line})` : ''}.`;
     },
     crawlDelay: Math.min(MAX_DELAY_SECONDS, Math.max(0, parsed.getCrawlDelay(ROBOTS_NAME) ?? 0)),
     sitemaps: parsed.getSitemaps().flatMap((text) => (URL.canParse(text, location.href) ? [new URL(text, location)] : [])),

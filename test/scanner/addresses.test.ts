@@ -93,6 +93,48 @@ describe('addresses of a scan', () => {
     expect(moved && [found(moved), moved.caveats]).to.deep.equal([['image-alt #fault'], []]);
   });
 
+  it('stand for other spellings only when the site has answered them with a page', async () => {
+    await open({
+      '/': html(
+        anchors(
+          '/docs',
+          '/docs/',
+          '/team/',
+          '/team',
+          '/list?b=1&a=2',
+          '/list?a=2&b=1',
+          '/ref?gclid=1',
+          '/late',
+          '/both',
+          '/both/',
+          '/dead',
+          '/dead/',
+          '/a',
+        ),
+      ),
+      '/docs/': html(`docs${FAULT}`),
+      '/team': html(`team${FAULT}`),
+      '/list?a=2&b=1': html(`list${FAULT}`),
+      '/ref?gclid=1': html(`ref${FAULT}`),
+      '/a': html(anchors('/late', '/late/', '/private', '/private/', '/late/')),
+      '/late/': html(`late${FAULT}`),
+      '/robots.txt': 'User-agent: *\nDisallow: /private/',
+      '/both': html('both'),
+    });
+    const { pages } = await scan(`${site.origin}/`, {}, { workers: 2 });
+    const tested = ['/', '/a', '/both', '/docs/', '/late/', '/list?a=2&b=1', '/ref?gclid=1', '/team'];
+    expect(paths(testedOf(pages)).sort()).to.deep.equal(tested);
+    for (const [path, other] of [
+      ['/docs', '/docs/'],
+      ['/late', '/late/'],
+      ['/ref', '/ref?gclid=1'],
+    ] as const)
+      expect(untested(pages, path)).to.include({ reason: 'same_as', same_as: `${site.origin}${other}`, http_status: 404 });
+    expect(untested(pages, '/private').reason).to.equal('http_error');
+    expect(site.hits('/private/') + site.hits('/both/')).to.equal(0);
+    expect(countPages(pages)).to.deep.equal({ scanned: 8, failed: 2, total: 10 });
+  });
+
   it('are read in the encoding of the document', async () => {
     const sjis = Buffer.concat([Buffer.from('<!doctype html><html lang="ja"><title>a</title><h1>a</h1><a href="/find?q='), Buffer.from([0x93, 0xfa]), Buffer.from('">a</a><svg><a xlink:href="/find?q='), Buffer.from([0x96, 0x7b]), Buffer.from('"><text>b</text></a></svg>')]); // prettier-ignore
     await open({ '/': file('text/html; charset=shift_jis', sjis), '/find?q=%93%FA': html('1'), '/find?q=%96{': html('2') });
