@@ -67,6 +67,8 @@ export function createPurge(db: Db, deps: { eraseScans: (id: string) => Promise<
         ...PREFIXED.map((name) => () => db.collection<{ _id: string }>(name).deleteMany({ _id: { $gt: `${id}/`, $lt: `${id}0` } })),
         () => db.collection<{ _id: string }>('memberships').deleteOne({ _id: id }),
         () => db.collection<{ unconfirmed: string[] }>('users').updateMany({ unconfirmed: id }, { $pull: { unconfirmed: id } }),
+        // What another process copied meanwhile from the account, as it was before it moved with its operations.
+        () => ledger.deleteMany({ organisation: id }),
         () => organisations.deleteOne(closedOne),
       ];
       // Another purge may be faster, and the next organisation of the name be there: nothing of it is deleted.

@@ -92,6 +92,26 @@ describe('a purge', () => {
     expect([...(await scans.unannounced(100)), ...(await scans.unlisted(100))].map(({ id }) => id)).to.not.include(row.id);
   });
 
+  it('leaves the next organisation no entry that another process copied to the ledger meanwhile', async () => {
+    const { organisations, credits } = openStores(database.db);
+    const id = `acme-${randomUUID().slice(0, 8)}`;
+    await organisations.applyManifest(id, version, spec);
+    await organisations.closeOrganisation(id, version);
+    const ledger = database.db.collection<{ _id: string; organisation: string }>('ledger');
+    const crossed = (name: string) => {
+      const collection = database.db.collection(name);
+      const deleteMany = async (filter: object) => {
+        await ledger.insertOne({ _id: `${id}/grant:first`, organisation: id });
+        return collection.deleteMany(filter);
+      };
+      return name === 'keys' ? { deleteMany } : collection;
+    };
+    const late = { collection: crossed } as unknown as typeof database.db;
+    const purged = await createPurge(late, { eraseScans: async () => 0, relay: credits.relay }).purge(id);
+    expect(purged).to.include({ ok: true });
+    expect(await ledger.countDocuments({ organisation: id })).to.equal(0);
+  });
+
   it('that another one has overtaken deletes nothing of the next organisation of the name', async () => {
     const stores = openStores(database.db);
     const { organisations, credits } = stores;
