@@ -60,6 +60,7 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'scan.submit': 'Scan started',
   'scan.cancel': 'Scan canceled',
   'scan.delete': 'Scan deleted',
+  'site.delete': 'Site deleted',
 };
 
 /** Actions about the security of accounts and keys. Their entries name the client's network, and are not kept for ever. */

@@ -41,6 +41,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
       erase: (scanId: string) => scans.erase(id, scanId),
+      eraseSite: (site: string, limit: number) => scans.eraseSite(id, site, limit),
       findMany: async (ids: readonly string[]) => (await scans.findMany(ids)).filter(({ organisation }) => organisation === id),
       search: (search: Parameters<typeof scans.search>[1]) => scans.search(id, search),
       trend: async (row: ScanRow, limit: number) => (row.organisation === id ? scans.trend(row, limit) : []),
@@ -94,6 +95,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       search: (search: Parameters<typeof sites.search>[1]) => sites.search(id, search),
       find: (host: string, optionsKey: string) => sites.find(id, host, optionsKey),
       of: (host: string) => sites.of(id, host),
+      remove: (host: string) => sites.remove(id, host),
       replace: async (row: ScanRow, others: readonly ScanRow[]) => {
         if (row.organisation === id) await sites.replace(row, others);
       },

@@ -27,6 +27,7 @@ import { scanActions } from './scans/actions.ts';
 import { scanListPages } from './scans/list.ts';
 import { scanPages } from './scans/routes.ts';
 import { signInRoutes } from './sign-in/password.ts';
+import { siteDeletionPages } from './sites/delete.ts';
 import { sitePages } from './sites/routes.ts';
 import { webhookPages } from './settings/webhooks.ts';
 
@@ -79,6 +80,7 @@ async function signedInPages(scope: FastifyInstance): Promise<void> {
   await scope.register(schedulePages);
   await scope.register(knownIssuePages);
   await scope.register(sitePages);
+  await scope.register(siteDeletionPages);
   await scope.register(scanListPages);
   await scope.register(scanPages);
   await scope.register(findingPages);

@@ -1,10 +1,10 @@
-/** Deletes an ended scan with its reports, for the API and for the dashboard. The sweeper then deletes what is stored of it elsewhere. */
+/** Deletes ended scans with their reports, for the API and for the dashboard. The sweeper then deletes what is stored of them elsewhere. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import { isTest } from '../../core/accounts.ts';
-import { isTerminal, TERMINAL_PHASES } from '../../core/scan/phases.ts';
+import { isTerminal, LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
-import { storesOf } from '../accounts/scoped-stores.ts';
+import { recordChange, storesOf } from '../accounts/scoped-stores.ts';
 import { ApiError } from '../http/errors.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
@@ -38,6 +38,26 @@ export async function deleteScan(request: FastifyRequest, row: ScanRow): Promise
   await sites.replace(row, found.flatMap(({ rows }) => rows).filter(({ id }) => id !== row.id)); // prettier-ignore
   if (!(await scans.erase(row.id))) throw new ApiError('scan_not_found');
   await recordScan(request, 'delete', row, request.server.logger);
+}
+
+/** How many scans of a site are taken at once, and how often in one request. */
+const BATCH = 200;
+const BATCHES_MAX = 5;
+
+/** `live`: nothing was deleted, because scans are in progress. `more`: repeat it for the rest. */
+export type SiteDeletion = 'done' | 'live' | 'more';
+
+/** Deletes the ended scans of a site, also those of test keys, and records it. The newest are the last, so that the site stays listed until then. */
+export async function deleteSite(request: FastifyRequest, site: string): Promise<SiteDeletion> {
+  const { scans, sites } = storesOf(request);
+  if ((await scans.search({ site, phases: LIVE_PHASES, limit: 1 })).rows.length > 0) return 'live';
+  // First: a crash loses no entry.
+  await recordChange(request, request.server.logger, { action: 'site.delete', subject: site });
+  let erased = BATCH;
+  for (let batch = 0; batch < BATCHES_MAX && erased === BATCH; batch += 1) erased = await scans.eraseSite(site, BATCH);
+  if (erased === BATCH) return 'more';
+  await sites.remove(site);
+  return 'done';
 }
 
 export const deletionRoutes: FastifyPluginAsyncTypebox = async (scope) => {

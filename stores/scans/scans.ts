@@ -258,6 +258,18 @@ function retentionOf(scans: Collection<ScanDocument>) {
     erase: async (organisation: string, id: string): Promise<boolean> =>
       (await eraseThose(scans, { _id: id, organisation, submission: 'accepted', phase: { $in: TERMINAL_PHASES } })) === 1,
 
+    /** Takes the `limit` oldest ended scans of a site from their organisation, as `eraseAll`. @returns how many it found */
+    async eraseSite(organisation: string, site: string, limit: number): Promise<number> {
+      const ended: Filter<ScanDocument> = { organisation, site, submission: 'accepted', phase: { $in: TERMINAL_PHASES } };
+      const found = await scans
+        .find(ended, { projection: { _id: 1 } })
+        .sort({ createdAt: 1, _id: 1 })
+        .limit(limit)
+        .toArray();
+      if (found.length > 0) await eraseThose(scans, { ...ended, _id: { $in: found.map(({ _id }) => _id) } });
+      return found.length;
+    },
+
     /** Deletes the row of an erased scan, whose reports are deleted. */
     async remove(id: string) {
       await scans.deleteOne({ _id: id, organisation: ERASED });

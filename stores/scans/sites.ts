@@ -104,6 +104,9 @@ export function createSites(db: Db, examinedMax = EXAMINED_MAX) {
       return (await found.toArray()).map(toSite);
     },
 
+    /** Deletes a site whose scans are deleted, with every group of its options. */
+    remove: (organisation: string, site: string) => deleteEach(sites, { organisation, site }),
+
     /** Deletes sites whose newest scan ended before `before`. */
     forget: (before: Date) => deleteEach(sites, { finishedAt: { $lt: before } }),
   };

@@ -1,5 +1,8 @@
-/** Deleting a scan over HTTP and in the dashboard: who may, which scans, and what does not have it any more. */
+/** Deleting scans and sites over HTTP and in the dashboard: who may, which scans, and what does not have it any more. */
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { withDefaults } from '../../core/scan/options.ts';
+import { type ScanDocument, toDocument } from '../../stores/scans/scan-row.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { useContext, HIGH_LIMITS, SUBMISSION } from './context.ts';
 import { signedIn } from './people.ts';
@@ -74,5 +77,56 @@ describe('DELETE /v1/scans/{scan_id}', () => {
     expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/dashboard/scans?deleted']);
     expect((await client.get('/dashboard/scans?deleted')).text).to.include('The scan was deleted.');
     expect((await client.get(page)).status).to.equal(404);
+  });
+});
+
+describe('the deletion of a site', () => {
+  const context = useContext({ limits: HIGH_LIMITS });
+  const ended = { phase: 'done', finishedAt: new Date() } as const;
+  const of = (url: string) => ({ ...ended, options: withDefaults({ url }) });
+
+  it('takes its ended scans after an owner has entered the host, however many options they have, and is recorded', async () => {
+    const { client, organisation } = await signedIn(context);
+    const member = await signedIn(context, { role: 'member', organisation });
+    const other = await signedIn(context);
+    const [page, path] = ['/dashboard/sites/shop.example', '/dashboard/sites/shop.example/delete'];
+    await context.scan(organisation, of('https://shop.example/'));
+    await context.scan(organisation, { ...of('https://shop.example/'), phase: 'failed', optionsKey: 'other' });
+    const kept = [
+      await context.scan(organisation, of('https://a.shop.example/')),
+      await context.scan(other.organisation, of('https://shop.example/')),
+    ];
+    const stored = async (id: string) => (await context.stores.scans.search(id, { limit: 9 })).rows.map((row) => row.id);
+
+    expect((await member.client.get(page)).text).to.not.include('Delete this site');
+    expect((await member.client.submit(path, { site: 'shop.example' }, '/dashboard')).status).to.equal(403);
+    expect((await client.get(page)).text).to.include(path);
+    expect((await client.submit(path, { site: 'a.shop.example' })).status).to.equal(422);
+    const live = await context.scan(organisation, { options: withDefaults({ url: 'https://shop.example/' }) });
+    const refused = await client.submit(path, { site: 'shop.example' });
+    expect([refused.status, refused.text.includes('are in progress')]).to.deep.equal([409, true]);
+    expect(await stored(organisation)).to.have.lengthOf(4);
+
+    await context.stores.scans.mirror(live.id, { phase: 'canceled', finishedAt: new Date() });
+    const answer = await client.submit(path, { site: 'Shop.example' });
+    expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/dashboard?done=site-deleted']);
+    expect((await client.get('/dashboard?done=site-deleted')).text).to.include('The site was deleted.');
+    expect([...(await stored(organisation)), ...(await stored(other.organisation))]).to.deep.equal(kept.map(({ id }) => id));
+    for (const gone of [page, path]) expect((await client.get(gone)).status, gone).to.equal(404);
+    expect(await context.stores.sites.of(other.organisation, 'shop.example')).to.have.lengthOf(1);
+    const audit = await context.stores.organisations.audit(organisation, 20);
+    expect(audit.filter(({ action }) => action === 'site.delete').map(({ subject }) => subject)).to.deep.equal(['shop.example']);
+  });
+
+  it('ends after so many scans, and another request deletes the rest', async () => {
+    const { client, organisation } = await signedIn(context);
+    const path = '/dashboard/sites/many.example/delete';
+    const row = await context.scan(organisation, of('https://many.example/'));
+    const copies = Array.from({ length: 1_000 }, () => toDocument({ ...row, id: randomUUID() }));
+    await context.db.collection<ScanDocument>('scans').insertMany(copies);
+    const left = () => context.db.collection('scans').countDocuments({ organisation });
+    const first = await client.submit(path, { site: 'many.example' });
+    expect([first.status, first.text.includes('Send the form again'), await left()]).to.deep.equal([409, true, 1]);
+    expect([(await client.submit(path, { site: 'many.example' })).status, await left()]).to.deep.equal([303, 0]);
   });
 });

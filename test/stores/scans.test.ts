@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { createScans } from '../../stores/scans/scans.ts';
+import { withDefaults } from '../../core/scan/options.ts';
+import { createScans, ERASED } from '../../stores/scans/scans.ts';
 import { useDatabase, useStore } from './database.ts';
 import { optionsKeyOf } from '../../stores/scans/scan-row.ts';
 import { scanRow } from '../support/scan-rows.ts';
@@ -190,6 +191,26 @@ describe('read model of scans', () => {
     expect((await scans.find(pending!.id))?.submission).to.equal('pending');
     expect(await scans.countLive(10)).to.equal(2);
     expect(await scans.countLive(1)).to.equal(1);
+  });
+
+  it('takes ended rows of a site from their organisation, at most so many at once', async () => {
+    const fields = { organisation: randomUUID(), submission: 'accepted' } as const;
+    const ended = { ...fields, phase: 'done', finishedAt: new Date() } as const;
+    const options = withDefaults({ url: 'https://other.example/' });
+    const kept = [
+      scanRow({ ...ended, options }),
+      scanRow({ ...ended, organisation: randomUUID() }),
+      scanRow({ ...fields, phase: 'scanning' }),
+    ];
+    const newest = scanRow({ ...ended, createdAt: later() });
+    const taken = [newest, scanRow({ ...ended, phase: 'failed' }), scanRow({ ...ended, test: true })];
+    for (const row of [...kept, ...taken]) await scans.create(row);
+    const erase = () => scans.eraseSite(fields.organisation, newest.site, 2);
+    expect(await erase()).to.equal(2);
+    expect(await scans.find(newest.id, fields.organisation), 'the newest is the last').to.not.equal(null);
+    expect([await erase(), await erase()]).to.deep.equal([1, 0]);
+    const organisations = (await Promise.all([...kept, ...taken].map(({ id }) => scans.find(id)))).map((row) => row?.organisation);
+    expect(organisations).to.deep.equal([...kept.map(({ organisation }) => organisation), ERASED, ERASED, ERASED]);
   });
 
   it('removes only old abandoned rows', async () => {

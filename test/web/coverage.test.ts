@@ -58,6 +58,7 @@ const PAGES: Readonly<Record<string, string>> = {
   '/dashboard/schedules/:namespace/:name/delete': 'schedule-delete',
   '/dashboard': 'sites',
   '/dashboard/sites/:site': 'site',
+  '/dashboard/sites/:site/delete': 'site-delete',
   '/dashboard/sites/:site/:optionsKey': 'site-without-result',
   '/dashboard/scans': 'dashboard-scans',
   '/dashboard/scans/new': 'dashboard-new-scan',

@@ -9,6 +9,7 @@ import { scheduleRow } from '../support/schedule-rows.ts';
 import { expectAccessible, expectAccessibleNow } from './accessible.ts';
 import { openAs, type PersonPage } from './open-as.ts';
 import { OUTCOME } from './scan-views.ts';
+import { takeScreenshot } from './screenshots.ts';
 import { useWeb, type VisitorOptions } from './web.ts';
 
 const LONG_HOST = `${'a-very-long-name-of-a-preview.'.repeat(5)}shop.example:8443`;
@@ -168,6 +169,27 @@ describe('the pages of sites', () => {
     expect(text).to.include('The last scan: failed').and.include('the host did not answer').and.include('Last result').and.include('71.5');
     expect(text).to.include('was not compared with a baseline').and.include('No schedule scans this site');
     await expectAccessible(page, 'site-without-result');
+  });
+
+  it('delete a scan after a question, and a site after its host was entered', async () => {
+    const page = await open('owner');
+    const { shop } = await storeSites(page);
+    await page.goto(`/dashboard/scans/${shop.id}`);
+    await page.getByRole('button', { name: 'Delete scan' }).first().click();
+    await page.getByRole('dialog').waitFor();
+    await takeScreenshot(page, 'scan-delete', false);
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete scan' }).click();
+    await page.getByText('The scan was deleted.').waitFor();
+    await page.goto('/dashboard/sites/shop.example');
+    await page.getByRole('link', { name: 'Delete this site' }).click();
+    await expectAccessible(page, 'site-delete');
+    await page.getByRole('button', { name: 'Delete the site' }).click();
+    await page.getByRole('link', { name: 'Enter shop.example to confirm.' }).waitFor();
+    await page.getByLabel('The host of the site, to confirm').fill('shop.example');
+    await page.getByRole('button', { name: 'Delete the site' }).click();
+    await page.getByText('The site was deleted.').waitFor();
+    expect(await page.getByRole('link', { name: 'shop.example', exact: true }).count()).to.equal(0);
+    expect(await page.getByRole('link', { name: 'good.example' }).count()).to.be.above(0);
   });
 
   it('are accessible in forced colours', async () => {

@@ -67,7 +67,8 @@ export function scanBody(data: ScanPageData): Html {
       ${(row.test || isUnjudged(row)) && html`<p class="badges">${testBadge(row)} ${isUnjudged(row) && verdictBadge(row)}</p>`}
     </div>
     <p>${siteLink(row.options.url)}${toSite(row)}</p>
-    ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, ofManifest, csrfToken: write?.csrfToken ?? null }), row.id)} ${metadataList(row)} ${optionList(row, data.names)}`;
+    ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, ofManifest, csrfToken: write?.csrfToken ?? null }), row.id)} ${metadataList(row)} ${optionList(row, data.names)}
+    ${ended && write !== null && actions(deleteForm(row, write.csrfToken))}`;
 }
 
 /** The page of the site has the trend and the other scans. Scans of test keys are not listed there. */
@@ -84,7 +85,7 @@ function endedParts(data: ScanPageData): Html {
   const { row, trend, view, write } = data;
   const pages = view === null || view === 'unavailable' ? undefined : pageCountsOf(view);
   return html`${scanResult(row, pages)} ${downloads(row)} ${write !== null && isRepeatable(row) && againForm(row, write)} ${row.outcome !== null && findings(data)}
-    ${row.phase === 'done' && row.reports !== null && differenceLater(row)} ${trendChart(trend, row.id)} ${write !== null && deleteForm(row, write.csrfToken)}`;
+    ${row.phase === 'done' && row.reports !== null && differenceLater(row)} ${trendChart(trend, row.id)}`;
 }
 
 function downloads({ id, reports }: ScanRow): Html {

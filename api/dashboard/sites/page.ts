@@ -6,7 +6,7 @@ import { DASHBOARD_PATH, differencePath, KNOWN_ISSUES_PATH, scanPath, SCHEDULES_
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { Site } from '../../../stores/scans/sites.ts';
 import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
-import { breadcrumb, card, figure, link, linkButton, notice, severityCounts, time } from '../../web/components.ts';
+import { actions, breadcrumb, card, figure, link, linkButton, notice, severityCounts, time } from '../../web/components.ts';
 import { addressOf, html, type Html, NOTHING } from '../../web/html.ts';
 import { ALL_SCANS, listHref } from '../scans/list-query.ts';
 import { scheduleTable } from '../schedules/pages.ts';
@@ -25,6 +25,7 @@ export interface SitePageData {
   trend: readonly TrendPoint[];
   schedules: readonly ListedSchedule[];
   maySchedule: boolean;
+  mayDelete: boolean;
   /** The last scans with these options, newest first. */
   latest: readonly ScanRow[];
   names: ActorNames;
@@ -33,7 +34,7 @@ export interface SitePageData {
 }
 
 export function sitePageBody(data: SitePageData): Html {
-  const { site, newest, done, trend } = data;
+  const { site, newest, done, trend, mayDelete } = data;
   return html`${breadcrumb([{ text: 'Sites', href: DASHBOARD_PATH }, { text: site.site }])}
     <div class="page-head">
       <h1><span class="address">${site.site}</span></h1>
@@ -41,7 +42,8 @@ export function sitePageBody(data: SitePageData): Html {
     </div>
     <p>${optionsText(newest)}. Only scans with these options are compared here.</p>
     ${newest.id !== done?.id && withoutResult(newest)} ${done?.outcome && lastResult(data, done, done.outcome)} ${trendChart(trend, '')}
-    ${schedulesOf(data)} ${latestScans(data)} ${otherScans(data)}`;
+    ${schedulesOf(data)} ${latestScans(data)} ${otherScans(data)}
+    ${mayDelete && actions(link('Delete this site', `${sitePath(site.site)}/delete`))}`;
 }
 
 function withoutResult(row: ScanRow): Html {

@@ -10,7 +10,10 @@ import { type ScopedStores, storesOf } from '../../accounts/scoped-stores.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { actorNames } from '../names.ts';
 import { ApiError } from '../../http/errors.ts';
+import { notice } from '../../web/components.ts';
+import { html } from '../../web/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
+import { doneOf } from '../forms.ts';
 import { readSteps } from '../credits.ts';
 import { sendFragment } from '../scans/deps.ts';
 import { pointsOf, TREND_MAX } from '../scans/routes.ts';
@@ -38,7 +41,8 @@ const config = { permission: 'scans:read' } as const;
 
 export const sitePages: FastifyPluginAsync = async (scope) => {
   scope.get(DASHBOARD_PATH, { config }, async (request, reply) => {
-    const body = siteListBody(await listData(request));
+    const done = doneOf(request, { 'site-deleted': 'The site was deleted. Its reports follow within minutes.' });
+    const body = html`${done && notice({ kind: 'good', body: done, announce: true })} ${siteListBody(await listData(request))}`;
     return reply.page(dashboardPage({ request, title: 'Sites', active: 'sites', scripts: ['dashboard.js'], body }));
   });
 
@@ -46,8 +50,9 @@ export const sitePages: FastifyPluginAsync = async (scope) => {
 
   for (const path of ['/dashboard/sites/:site', '/dashboard/sites/:site/:optionsKey'])
     scope.get<{ Params: { site: string; optionsKey?: string } }>(path, { config }, async (request, reply) => {
-      const maySchedule = mayCall(callerOf(request), 'scans:write');
-      const data = { ...(await siteData(storesOf(request), request.params)), maySchedule };
+      const caller = callerOf(request);
+      const may = { maySchedule: mayCall(caller, 'scans:write'), mayDelete: mayCall(caller, 'members:write') };
+      const data = { ...(await siteData(storesOf(request), request.params)), ...may };
       const title = `Site ${data.site.site}`;
       return reply.page(dashboardPage({ request, title, active: 'sites', body: sitePageBody(data) }));
     });
@@ -97,7 +102,10 @@ const nextOf = ({ site, optionsKey }: Site, runs: readonly NextRun[]): Date | nu
   runs.find((run) => run.site === site && run.optionsKey === optionsKey)?.nextAt ?? null;
 
 /** @throws ApiError if the organisation has no ended scan of the site with these options */
-async function siteData(stores: ScopedStores, params: { site: string; optionsKey?: string }): Promise<Omit<SitePageData, 'maySchedule'>> {
+async function siteData(
+  stores: ScopedStores,
+  params: { site: string; optionsKey?: string },
+): Promise<Omit<SitePageData, 'maySchedule' | 'mayDelete'>> {
   const { scans, schedules } = stores;
   const host = params.site.toLowerCase();
   // The list of sites leads to more groups than the page of one names.
