@@ -67,6 +67,10 @@ const SHOWN: Readonly<Record<string, readonly (readonly [file: string, title: st
     ['test/api/delete-scan.test.ts', 'takes it from every list at once, is recorded once'],
     ['test/api/delete-scan.test.ts', 'charges no repeated submission again'],
   ],
+  'site, deleted': [
+    ['test/api/delete-scan.test.ts', 'takes its ended scans after an owner has entered the host'],
+    ['test/stores/scans.test.ts', 'takes ended rows of a site from their organisation'],
+  ],
   'report, after its retention': [
     ['test/operator/sweeper.test.ts', 'deletes reports when their retention has ended, and later the row with the verdict'],
     ['test/api/scans.test.ts', 'get 404 after the end of their retention'],
