@@ -1,8 +1,25 @@
 /** Which addresses are the same page, and that every address that a scan meets is in its report. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { countPages } from '../../report/results/score.ts';
 import { nightly } from '../support/nightly.ts';
-import { FAULT, file, found, html, openSite, paths, redirect, scan, script, testedOf, untested, type Route, type Site } from './site.ts';
+import {
+  answer,
+  FAULT,
+  file,
+  found,
+  html,
+  openSite,
+  paths,
+  redirect,
+  scan,
+  script,
+  testedOf,
+  untested,
+  type Route,
+  type Site,
+} from './site.ts';
 
 const LINKS = nightly(2000, 10_000);
 const anchors = (...to: string[]): string => to.map((href) => `<p><a href="${href}">to ${href}</a></p>`).join('');
@@ -323,5 +340,66 @@ describe('addresses of a scan', () => {
     const { pages, addressesLeft } = await scan(`${site.origin}/`);
     expect(paths(pages)).to.deep.equal(['/', '/a']);
     expect(addressesLeft).to.equal(2);
+  });
+
+  it('are all counted where docs/scanning.md says it', async () => {
+    const docs = await readFile(join(import.meta.dirname, '../../docs/scanning.md'), 'utf8');
+    const rows = /### What discovery leaves out\n\n.*\n.*\n((?:\|.*\n)+)/.exec(docs)![1]!.trim().split('\n');
+    const other = await openSite({ '/': html(anchors('/of-other-frame')) });
+    const more = Array.from({ length: 60 }, (_, at) => `/more/${at}`);
+    const links = [
+      '/a',
+      '/a?copy',
+      '/broken',
+      '/file',
+      '/out/1',
+      '/closed',
+      '#view',
+      'https://other.test/',
+      '/plan.pdf',
+      '/long/'.padEnd(2100, 'x'),
+    ];
+    await open({
+      '/': html(`${anchors(...links)}<iframe title="a" src="/_frame"></iframe><form action="/form"><button>Go</button></form>
+        <iframe title="b" src="${other.origin.replace('127.0.0.1', 'localhost')}/"></iframe>`),
+      '/a': file('text/html', html('a')),
+      '/a?copy': file('text/html', html('a')),
+      '/broken': answer(500, {}, html(anchors('/behind-broken'))),
+      '/file': file('application/zip', 'PK'),
+      '/_frame': file('text/html', html(anchors('/in-frame')), { 'x-frame-options': 'deny' }),
+      '/robots.txt': 'User-agent: *\nDisallow: /closed\nSitemap: /map.xml\nSitemap: /odd.json',
+      '/map.xml': (request, response) => {
+        const entries = more.map((path) => `<url><loc>http://${request.headers.host}${path}</loc></url>`);
+        response.end(`<urlset>${entries.join('')}</urlset>`);
+      },
+      '/odd.json': file('application/json', '{}'),
+      ...Object.fromEntries(more.map((path) => [path, html(path)])),
+    });
+    const { pages, addressesLeft, discovery } = await scan(`${site.origin}/`, { maxPages: 6, crawl: { exclude: ['/out/*'] } });
+    await other.close();
+    const listed = Object.fromEntries(paths(pages).map((path, at) => [path, pages[at]!.tested || pages[at]!.reason]));
+    const counted: Record<string, [found: unknown, expected: unknown]> = {
+      'links and sitemap entries of other hosts': [discovery.other_hosts.map(({ host }) => host), ['other.test']],
+      'links to fragments that name no element of their page': [discovery.hash_links, 1],
+      'files that were not requested': [discovery.files, 1],
+      'files by their answer': [listed['/file'], 'document'],
+      'addresses that the rules of the scan or robots.txt leave out': [
+        [listed['/out/1'], listed['/closed']],
+        ['excluded', 'robots_disallowed'],
+      ],
+      'addresses beyond `maxPages`, and more than 20,000 links of a page': [addressesLeft > 20, true],
+      'addresses of more than 2,048 characters': [Object.keys(listed).some((path) => path.startsWith('/long')), false],
+      'sitemaps that cannot be read': [listed['/odd.json'], 'excluded'],
+      'the end of sitemaps that list more than the scan may test': [discovery.sitemaps_cut, 1],
+      'links of a page that is the same as another, or could not be tested': [
+        [[listed['/a'], listed['/a?copy']].includes('same_as'), listed['/broken']],
+        [true, 'http_error'],
+      ],
+      'links of frames that were not tested': [testedOf(pages)[0]!.frames_untested.map(({ url }) => new URL(url!).pathname), ['/_frame']],
+      'links of frames of other sites': ['/of-other-frame' in listed, false],
+      'addresses that only forms, buttons or scripts open': ['/form' in listed, false],
+    };
+    expect(rows.map((row) => row.split('|')[1]!.trim())).to.deep.equal(Object.keys(counted));
+    for (const [row, [got, expected]] of Object.entries(counted)) expect(got, row).to.deep.equal(expected);
   });
 });
