@@ -113,10 +113,11 @@ const keyTable = (keys: readonly ApiKey[], names: ActorNames, now: Date): Html =
   });
 
 /** Whose role limits a key, if that says more than who created it. */
-function limitText({ limit, rootCreator }: ApiKey): string {
+function limitText({ limit, createdBy, rootCreator }: ApiKey): string {
   if (limit === null || (!limit.left && limit.role === 'owner')) return '';
-  const role = ROLE_TEXTS[limit.role].name.toLowerCase();
-  return limit.left ? `(${rootCreator} has left: at most what a ${role} may do)` : `(at most what ${rootCreator} may do, a ${role})`;
+  const most = `at most what a ${ROLE_TEXTS[limit.role].name.toLowerCase()} may do`;
+  const who = rootCreator === createdBy ? 'who' : `for ${rootCreator}, who`;
+  return `(${who} ${limit.left ? 'has left' : 'is no owner'}: ${most})`;
 }
 
 /** The end of a key, by which people recognise it. The word joiner keeps it on one line. */
