@@ -8,7 +8,13 @@ describe('permissions', () => {
   });
 
   it('are those of the decision about roles', () => {
-    expect(permissionsOf('member')).to.have.members(['scans:read', 'scans:write', 'credits:read', 'keys:write', 'webhooks:write']);
+    expect(permissionsOf('member')).to.have.members([
+      ...permissionsOf('viewer'),
+      'scans:write',
+      'scans:delete',
+      'keys:write',
+      'webhooks:write',
+    ]);
     expect(permissionsOf('viewer')).to.have.members(['scans:read', 'credits:read']);
   });
 

@@ -8,7 +8,15 @@ export type Role = (typeof ROLES)[number];
 export const DEFAULT_ROLE: Role = 'owner';
 
 /** The permissions that an API key can have. A key cannot manage members. */
-export const KEY_SCOPES = ['scans:read', 'scans:write', 'credits:read', 'keys:write', 'webhooks:write', 'known-issues:write'] as const;
+export const KEY_SCOPES = [
+  'scans:read',
+  'scans:write',
+  'scans:delete',
+  'credits:read',
+  'keys:write',
+  'webhooks:write',
+  'known-issues:write',
+] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
 export const PERMISSIONS = [...KEY_SCOPES, 'members:write', 'audit:read'] as const;
@@ -23,7 +31,8 @@ export const KEY_NAME_MAX = 100;
 /** What requests with each scope can do, as users read it. */
 export const SCOPE_MEANINGS: Readonly<Record<KeyScope, string>> = {
   'scans:read': 'List scans, follow their progress and download their reports.',
-  'scans:write': 'Submit, cancel and delete scans. Each tested page costs one credit.',
+  'scans:write': 'Submit and cancel scans. Each tested page costs one credit.',
+  'scans:delete': 'Delete scans with their reports, for good.',
   'credits:read': 'Read the credit balance and its ledger.',
   'keys:write': 'Create, list and revoke API keys.',
   'webhooks:write': 'Create, list, change and delete webhooks, and read what was delivered.',
@@ -33,7 +42,7 @@ export const SCOPE_MEANINGS: Readonly<Record<KeyScope, string>> = {
 /** The permissions of each role. Each role has those of the role after it. */
 const ROLE_PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
   owner: PERMISSIONS,
-  member: ['scans:read', 'scans:write', 'credits:read', 'keys:write', 'webhooks:write'],
+  member: ['scans:read', 'scans:write', 'scans:delete', 'credits:read', 'keys:write', 'webhooks:write'],
   viewer: ['scans:read', 'credits:read'],
 };
 

@@ -20,7 +20,7 @@ const DELETE_SCAN = {
     'At once, no list, page or baseline has the scan any more, and no link to its reports is given. The reports, its webhook deliveries and ' +
     'its comparisons are deleted within minutes. Credits, the ledger and the audit log stay, and so does an AccessibilityScan in the cluster. ' +
     'A scan in progress is not deleted: cancel it first. A test key deletes only scans of test keys.',
-  security: keyWith('scans:write'),
+  security: keyWith('scans:delete'),
   params: ScanPath,
   response: {
     204: emptyAnswer('The scan is deleted.', LIMITED),
@@ -61,7 +61,7 @@ export async function deleteSite(request: FastifyRequest, site: string): Promise
 }
 
 export const deletionRoutes: FastifyPluginAsyncTypebox = async (scope) => {
-  const config = { permission: 'scans:write', testKeys: true } as const;
+  const config = { permission: 'scans:delete', testKeys: true } as const;
   scope.delete('/v1/scans/:scan_id', { config, schema: DELETE_SCAN }, async (request, reply) => {
     const { scan_id } = request.params;
     annotate(request, { scan: scan_id });

@@ -49,8 +49,8 @@ describe('DELETE /v1/scans/{scan_id}', () => {
     expect(await detailOf(done.id, other.key)).to.equal('404 scan_not_found');
     const { secret: test } = await issueKey(context.stores.keys, id, { test: true });
     expect(await detailOf(done.id, test), 'no scan of a test key').to.equal('404 scan_not_found');
-    const { secret: reader } = await issueKey(context.stores.keys, id, { scopes: ['scans:read'] });
-    expect(await detailOf(done.id, reader)).to.equal('403 permission_denied');
+    const { secret: reader } = await issueKey(context.stores.keys, id, { scopes: ['scans:read', 'scans:write'] });
+    expect(await detailOf(done.id, reader), 'the key of a pipeline').to.equal('403 permission_denied');
     expect(await context.stores.scans.find(done.id, id)).to.not.equal(null);
   });
 

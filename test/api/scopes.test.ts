@@ -12,7 +12,7 @@ const ROUTES: Readonly<Record<string, [scope: KeyScope, status: number]>> = {
   'GET /v1/ci/scans/{scan_id}': ['scans:read', 404],
   'GET /v1/ci/scans/{scan_id}/events': ['scans:read', 404],
   'POST /v1/ci/scans/{scan_id}/cancel': ['scans:write', 404],
-  'DELETE /v1/scans/{scan_id}': ['scans:write', 404],
+  'DELETE /v1/scans/{scan_id}': ['scans:delete', 404],
   'GET /v1/scans/{scan_id}/report': ['scans:read', 404],
   'GET /v1/scans/{scan_id}/report/json': ['scans:read', 404],
   'GET /v1/scans/{scan_id}/report/pictures': ['scans:read', 404],

@@ -182,7 +182,7 @@ export const scanActions: FastifyPluginAsync = async (scope) => {
     return reply.redirect(`/dashboard/scans/${row.id}?canceling`, 303);
   });
 
-  scope.post('/dashboard/scans/:id/delete', { config }, async (request, reply) => {
+  scope.post('/dashboard/scans/:id/delete', { config: { permission: 'scans:delete' } }, async (request, reply) => {
     await deleteScan(request, await scanOf(request));
     return reply.redirect(`${SCANS_PATH}?deleted`, 303);
   });
