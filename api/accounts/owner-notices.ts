@@ -4,7 +4,6 @@ import type { FastifyRequest } from 'fastify';
 import type { ApiKey } from '../../stores/accounts/keys.ts';
 import type { MailData } from '../../stores/outbox/mails.ts';
 import type { AllStores } from '../../stores/stores.ts';
-import { callerOf } from '../http/plugins/auth.ts';
 import { KEYS_PATH, MEMBERS_PATH } from '../../core/web-paths.ts';
 
 export interface OwnerNotices {
@@ -59,8 +58,8 @@ export async function tellLimitedKeys(to: OwnerNotices, organisation: string, pe
 
 /** Mails the owners about a key that a person created: a stolen session would make itself one that stays. */
 export async function tellOfNewKey(request: FastifyRequest, { name }: ApiKey): Promise<void> {
-  const { actor, organisation } = callerOf(request);
-  if (actor.kind !== 'user') return;
+  if (request.caller?.actor.kind !== 'user') return;
+  const { actor, organisation } = request.caller;
   await tellOwners(noticesOf(request), organisation.id, { event: 'key_created', person: actor.email, subject: name, path: KEYS_PATH });
 }
 

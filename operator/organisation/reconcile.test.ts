@@ -97,7 +97,7 @@ async function reconcileFacts(facts: OrganisationFacts): Promise<{ actions: Writ
         },
         webhooks: { declare: () => wrote({ do: 'declareWebhooks' }, []), disableAll: () => Promise.resolve([]) },
         keys: { revokeAll: () => wrote({ do: 'endAccess' }, []) },
-        invitations: { list: () => Promise.resolve([]) },
+        invitations: { cancelAll: () => Promise.resolve([]) },
         dashboardSchedules: { list: () => Promise.resolve([]) },
       } as never,
       scanClient: { list: () => (actions.push({ do: 'endScans' }), []) },

@@ -79,7 +79,7 @@ for (const [image, globs] of Object.entries(IMAGES)) {
     it('contains every file that its programs import', () => {
       const copied = [...dockerfile.matchAll(/^COPY (?!--|images\/|tools\/|\S*package\.json)(\S+) /gm)].map((match) => match[1]!);
       const holds = (path: string): boolean =>
-        copied.some((from) => (from.includes('*') ? dirname(path) === dirname(from) : path.startsWith(`${from}/`)));
+        copied.some((from) => (from.includes('*') ? dirname(path) === dirname(from) : path === from || path.startsWith(`${from}/`)));
       expect(files.filter((path) => !holds(path))).to.deep.equal([]);
       for (const from of copied.filter((path) => !path.includes('*'))) expect(existsSync(join(ROOT, from)), from).to.equal(true);
     });
