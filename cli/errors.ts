@@ -10,7 +10,7 @@ export class CliError extends Error {
 
 /** The service was unavailable, busy or paused for longer than --max-wait. */
 export class ServiceUnavailable extends CliError {
-  /** False if no response arrived, or one that does not say what became of the request: the outcome is unknown. */
+  /** False if it is unknown what became of the request: it may have arrived, and no response says so. */
   readonly answered: boolean;
   constructor(answered: boolean, ...lines: string[]) {
     super(...lines);

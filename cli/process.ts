@@ -1,5 +1,6 @@
 /** The process of the command line: passes its streams, signals and environment to the command. */
 import { randomUUID } from 'node:crypto';
+import * as http from 'node:http';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,6 +20,8 @@ export async function runProcess(environment: NodeJS.ProcessEnv, scanner: string
       interrupted.abort(signal);
     });
   }
+  // As curl does. Before Node.js 24.14 there is only NODE_USE_ENV_PROXY=1, which must be set before the start.
+  (http as Partial<typeof http>).setGlobalProxyFromEnv?.(environment);
   const code = await run(process.argv.slice(2), {
     stdout: terminalOf(process.stdout, environment),
     stderr: terminalOf(process.stderr, environment),

@@ -4,6 +4,7 @@ import { CliError, errorMessage, printable } from './errors.ts';
 import { type Answer, causeOf, readAnswer, retryAfterOf } from './service/answers.ts';
 import { backOff, type Waiting } from './service/budget.ts';
 import { canBeHeader } from './config.ts';
+import { fetchTrusting } from './service/network.ts';
 
 /** Where a job of a CI system may comment: read from the variables that the system sets. */
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -232,7 +233,7 @@ async function send(system: CommentSystem, url: string, init: RequestInit, { bud
   let response: Response;
   let answer: Answer;
   try {
-    response = await fetch(url, {
+    response = await fetchTrusting(url, {
       ...init,
       redirect: 'manual',
       signal: AbortSignal.any([signal, AbortSignal.timeout(budget.limit(REQUEST_TIMEOUT_MS))]),

@@ -1,5 +1,6 @@
 /** Reads the service's responses, and explains them: why to wait, and what to do about a refusal. */
 import { CliError, printable } from '../errors.ts';
+import { innermost } from './network.ts';
 import { parsedJson } from '../values.ts';
 import { readRefusal, type RefusalBody } from './messages.ts';
 
@@ -47,11 +48,9 @@ export function reasonOf(answer: Answer): string {
   }
 }
 
-/** The innermost cause of a failed request: the outer message is only `fetch failed`. */
+/** The cause of a failed request in words. */
 export function causeOf(error: unknown): string {
-  let inner = error;
-  while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
-  if (inner instanceof AggregateError && inner.errors[0] instanceof Error) inner = inner.errors[0];
+  const inner = innermost(error);
   if (!(inner instanceof Error)) return String(inner);
   if (inner.name === 'TimeoutError') return 'no response in time';
   return printable(inner.message || (inner as { code?: string }).code || inner.name);

@@ -9,6 +9,7 @@ import { CliError } from '../errors.ts';
 import { causeOf } from './answers.ts';
 import { createWatchdog, type Watchdog } from './budget.ts';
 import type { Client } from './client.ts';
+import { fetchTrusting } from './network.ts';
 
 /**
  * The files that a command saves reports to. Loads neither HTTP client nor schemas. The reports by the names of their options: the two of
@@ -138,7 +139,9 @@ async function download({ budget, options: { signal } }: Client, link: string, r
   budget.start();
   const watchdog = createWatchdog(budget.limit(STALLED_MS));
   try {
-    const response = await fetch(link, { signal: AbortSignal.any([signal, watchdog.signal, AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)]) });
+    const response = await fetchTrusting(link, {
+      signal: AbortSignal.any([signal, watchdog.signal, AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)]),
+    });
     if (response.ok && response.body !== null) {
       await receive(watched(response.body, budget, watchdog));
       budget.served();

@@ -1,5 +1,6 @@
 /** Requests with the API key, to the service only. Retries transient failures within the budget of --max-wait. */
 import { causeOf, readAnswer, reasonOf, type Answer } from './answers.ts';
+import { fetchTrusting, isUnsent, remedyOf } from './network.ts';
 import { readRefusal } from './messages.ts';
 import { backOff, type Budget, type Waiting } from './budget.ts';
 import { CliError, printable } from '../errors.ts';
@@ -21,8 +22,16 @@ export interface Requests {
   /**
    * Sends a request and retries temporary failures. The request must be idempotent.
    * @throws ServiceUnavailable if the budget is used up
+   * @throws CliError if there was no answer yet, and a name or a certificate is wrong
    */
   ask(path: string, init?: RequestInit): Promise<Answer>;
+}
+
+/** The outcome of one attempt, without an answer if none arrived. `unsent`: the service has no byte of it. */
+interface Attempt {
+  answer: Answer | null;
+  why: string;
+  unsent?: boolean;
 }
 
 /** A request without a response is sent again after this time. */
@@ -33,7 +42,7 @@ const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
 export function createRequests(options: RequestOptions, budget: Budget): Requests {
   async function send(path: string, init: RequestInit & { signal: AbortSignal }): Promise<Response> {
     const address = `${baseOf(options.baseUrl)}${path}`;
-    const response = await fetch(address, {
+    const response = await fetchTrusting(address, {
       ...init,
       // fetch would send the API key to the other origin. `manual`, unlike `error`, says which one it is.
       redirect: 'manual',
@@ -49,28 +58,38 @@ export function createRequests(options: RequestOptions, budget: Budget): Request
     throw redirected(response, address, options.baseUrl);
   }
 
-  async function attempt(path: string, init: RequestInit): Promise<{ answer: Answer | null; why: string }> {
+  /** Whether the service may have got a request of this command. Then no failure ends it at once. */
+  let isKnown = false;
+
+  async function attempt(path: string, init: RequestInit): Promise<Attempt> {
     try {
       const signal = AbortSignal.any([options.signal, AbortSignal.timeout(budget.limit(REQUEST_TIMEOUT_MS))]);
       const answer = await readAnswer(await send(path, { ...init, signal }));
+      isKnown = true;
       return { answer, why: reasonOf(answer) };
     } catch (error) {
       options.signal.throwIfAborted();
       if (error instanceof CliError) throw error;
-      return { answer: null, why: `${options.baseUrl} cannot be reached (${causeOf(error)})` };
+      const why = `${options.baseUrl} cannot be reached (${causeOf(error)})`;
+      const [unsent, remedy] = [isUnsent(error), remedyOf(error)];
+      if (remedy !== null && !isKnown) throw new CliError(`${why}.`, remedy);
+      isKnown ||= !unsent;
+      return { answer: null, why, unsent };
     }
   }
 
   async function ask(path: string, init: RequestInit = {}): Promise<Answer> {
+    let isUncertain = false;
     for (let attempts = 1; ; attempts += 1) {
       budget.start();
-      const { answer, why } = await attempt(path, init);
+      const { answer, why, unsent = false } = await attempt(path, init);
       if (answer !== null && !isTemporary(answer)) {
         budget.served();
         return answer;
       }
-      const answered = answer !== null && !isUnconfirmed(answer);
-      await backOff({ ...options, budget }, { why, attempts, asked: answer?.retryAfterSeconds, answered });
+      if (answer !== null) isUncertain = isUnconfirmed(answer);
+      else if (!unsent) isUncertain = true;
+      await backOff({ ...options, budget }, { why, attempts, asked: answer?.retryAfterSeconds, answered: !isUncertain });
     }
   }
 
