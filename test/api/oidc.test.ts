@@ -1,6 +1,7 @@
 /** Sign-in at an OpenID Connect provider. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { KEYS_PATH } from '../../core/web-paths.ts';
 import { startProvider, type TestProvider } from '../support/oidc-provider.ts';
 import { createClient, type Client } from './client.ts';
 import { startContext, type ApiContext, type MonitoredReplica } from './context.ts';
@@ -61,6 +62,22 @@ describe('sign-in at the identity provider', () => {
     expect((await client.get('/dashboard/account')).text).to.include(email);
     const [linked] = await context.stores.organisations.auditPage(id, { kind: 'changes', limit: 1 });
     expect(linked).to.include({ actor: email, action: 'user.link' });
+  });
+
+  it('proves who somebody is at the time that the provider states, and asks it for a fresh sign-in to confirm', async () => {
+    const client = createClient(replica.url);
+    const newKey = async () => (await client.get(`${KEYS_PATH}/new`)).headers.get('location');
+    is((await user()).email);
+    provider.age = 3600;
+    await signIn(client);
+    const confirm = await newKey();
+    expect(confirm).to.include('/dashboard/account/confirm');
+    expect((await client.get(confirm!)).text).to.include('fresh=1');
+    provider.age = 0;
+    const asked = await begin(client, '?fresh=1');
+    expect(new URL(asked).searchParams.get('max_age')).to.equal('0');
+    await client.get((await provider.signIn(asked)).slice(BASE.length));
+    expect(await newKey()).to.equal(null);
   });
 
   it('lifts a bounce of the verified address, so that its owner gets mails again', async () => {

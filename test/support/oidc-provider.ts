@@ -9,6 +9,8 @@ export interface TestProvider {
   clientSecret: string;
   /** Who signs in next. */
   person: { sub: string; email: string; email_verified: boolean; name?: string };
+  /** Seconds since their sign-in here, which ID tokens state. */
+  age: number;
   /** Opens the address of a sign-in as a browser would, and returns the address to which the provider sends it back. */
   signIn(url: string): Promise<string>;
   close(): Promise<void>;
@@ -21,9 +23,19 @@ export async function startProvider(redirectUri: string): Promise<TestProvider> 
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const clientId = 'curbcut';
   const clientSecret = 'the-secret-of-the-client';
-  const self: TestProvider = { issuer, clientId, clientSecret, person: { sub: '', email: '', email_verified: true }, signIn, close };
+  const self: TestProvider = {
+    issuer,
+    clientId,
+    clientSecret,
+    person: { sub: '', email: '', email_verified: true },
+    age: 0,
+    signIn,
+    close,
+  };
   const provider = new Provider(issuer, {
-    clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri], response_types: ['code'] }],
+    clients: [
+      { client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri], response_types: ['code'], require_auth_time: true },
+    ],
     pkce: { required: () => true },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     cookies: { keys: ['test'] },
@@ -37,7 +49,10 @@ export async function startProvider(redirectUri: string): Promise<TestProvider> 
     if (request.url?.startsWith('/interaction/') !== true) return void provider.callback()(request, response);
     void (async () => {
       const { prompt, params, session } = await provider.interactionDetails(request, response);
-      if (prompt.name === 'login') return provider.interactionFinished(request, response, { login: { accountId: self.person.sub } });
+      if (prompt.name === 'login')
+        return provider.interactionFinished(request, response, {
+          login: { accountId: self.person.sub, ts: Math.floor(Date.now() / 1000) - self.age },
+        });
       const grant = new provider.Grant({ accountId: session!.accountId, clientId: params['client_id'] as string });
       grant.addOIDCScope(params['scope'] as string);
       return provider.interactionFinished(request, response, { consent: { grantId: await grant.save() } });

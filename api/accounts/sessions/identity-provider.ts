@@ -74,6 +74,8 @@ export interface Claims {
   /** Null: there is none, or the provider has not verified it. */
   email: string | null;
   name: string | null;
+  /** When the person signed in at the provider; null if it does not say. */
+  provedAt: Date | null;
 }
 
 export type Exchange = { ok: true; claims: Claims } | { ok: false; reason: 'refused'; cause: unknown };
@@ -101,8 +103,11 @@ export function createIdentityProvider(options: IdentityProviderOptions) {
   }
 
   return {
-    /** Returns the address that starts a sign-in, and what to keep for its end. @throws if the provider is down */
-    async start(): Promise<{ url: URL; flow: OidcChecks }> {
+    /**
+     * Returns the address that starts a sign-in, and what to keep for its end.
+     * @param fresh asks the provider not to be content with an earlier sign-in @throws if the provider is down
+     */
+    async start({ fresh = false }: { fresh?: boolean } = {}): Promise<{ url: URL; flow: OidcChecks }> {
       const config = await configuration();
       const flow = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier: oidc.randomPKCECodeVerifier() };
       const url = oidc.buildAuthorizationUrl(config, {
@@ -112,6 +117,8 @@ export function createIdentityProvider(options: IdentityProviderOptions) {
         code_challenge_method: 'S256',
         state: flow.state,
         nonce: flow.nonce,
+        // Not `prompt=login`, which Google refuses.
+        ...(fresh && { max_age: '0' }),
       });
       return { url, flow };
     },
@@ -129,7 +136,8 @@ export function createIdentityProvider(options: IdentityProviderOptions) {
         const claims = tokens.claims()!;
         // Many providers give the address only at the UserInfo endpoint.
         const more = claims.email === undefined ? await oidc.fetchUserInfo(config, tokens.access_token, claims.sub) : claims;
-        return { ok: true, claims: toClaims(claims.iss, claims.sub, more) };
+        const provedAt = claims.auth_time === undefined ? null : new Date(claims.auth_time * 1000);
+        return { ok: true, claims: { ...toClaims(claims.iss, claims.sub, more), provedAt } };
       } catch (error) {
         if (isRefusal(error)) return { ok: false, reason: 'refused', cause: error };
         throw error;
@@ -139,7 +147,7 @@ export function createIdentityProvider(options: IdentityProviderOptions) {
 }
 export type IdentityProvider = ReturnType<typeof createIdentityProvider>;
 
-function toClaims(issuer: string, subject: string, { email, email_verified, name }: Record<string, unknown>): Claims {
+function toClaims(issuer: string, subject: string, { email, email_verified, name }: Record<string, unknown>): Omit<Claims, 'provedAt'> {
   return {
     identity: { issuer, subject },
     email: typeof email === 'string' && email_verified === true ? email.trim().toLowerCase() : null,

@@ -60,7 +60,7 @@ export const confirmPages: FastifyPluginAsync = async (scope) => {
       });
     else if (user.hasPassword) forms = passwordForm(request, next, errors);
     else if (provider !== null)
-      forms = linkButton({ text: provider, href: `/dashboard/sign-in/oidc?${new URLSearchParams({ next })}`, kind: 'primary' });
+      forms = linkButton({ text: provider, href: `/dashboard/sign-in/oidc?${new URLSearchParams({ next, fresh: '1' })}`, kind: 'primary' });
     const body = html`<p class="lead">Your last sign-in was more than ten minutes ago. This protects your account if someone else uses your browser.</p>
       ${forms}`;
     const scripts = ['passkey.js'];

@@ -34,10 +34,10 @@ export const oidcRoutes: FastifyPluginAsync<{ identityProvider: IdentityProvider
     return token === undefined ? null : ((await stores.invitations.find(token))?.id ?? null);
   }
 
-  scope.get<{ Querystring: { next?: string } }>(PATH, async (request, reply) => {
+  scope.get<{ Querystring: { next?: string; fresh?: string } }>(PATH, async (request, reply) => {
     const next = ownPath(request.query.next);
     if (!scope.networkLimits.admit('sign-in-provider', request.address).ok) return refuse(request, reply, 'too_many', next);
-    const started = await identityProvider.start().catch((error: unknown) => ({ error }));
+    const started = await identityProvider.start({ fresh: request.query.fresh !== undefined }).catch((error: unknown) => ({ error }));
     if ('error' in started) return refuse(request, reply, 'provider_down', next, started.error);
     const invitation = await openedBy(next);
     const after = INVITATION.test(next) ? ORGANISATIONS_PATH : next;
@@ -56,7 +56,8 @@ export const oidcRoutes: FastifyPluginAsync<{ identityProvider: IdentityProvider
     if (!exchange.ok) return refuse(request, reply, 'refused', flow.next, exchange.cause);
     const resolved = await resolve(request, exchange.claims, flow);
     if (!resolved.ok) return refuse(request, reply, resolved.reason, flow.next);
-    if (!(await startSession({ request, reply }, resolved.user, { method: 'oidc' })))
+    const { provedAt } = exchange.claims;
+    if (!(await startSession({ request, reply }, resolved.user, { method: 'oidc', ...(provedAt && { provedAt }) })))
       return refuse(request, reply, 'unknown_user', flow.next);
     const { email } = exchange.claims;
     // The provider verified the address, so mails to it are worth another attempt.
