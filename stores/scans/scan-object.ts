@@ -3,8 +3,12 @@ import { coverageOf } from '../../core/scan/counts.ts';
 import { comparisonResult, knownResult, scoreAndCounts, type ScanResult } from '../../core/scan/result.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { differencePath } from '../../core/web-paths.ts';
+import { withDefaults } from '../../core/scan/options.ts';
 import { toSubmittedOptions } from '../../core/scan/submitted-options.ts';
 import type { ScanRow } from './scan-row.ts';
+
+/** Rows that an earlier version stored lack its later options. */
+const { crawl: CRAWL_DEFAULTS } = withDefaults({ url: 'https://www.example.com/' });
 
 /** Converts a row to the contract's scan result. It has no findings. */
 export function scanObject(row: ScanRow): ScanResult {
@@ -16,7 +20,7 @@ export function scanObject(row: ScanRow): ScanResult {
     report_url: row.reports === null ? null : `/v1/scans/${row.id}/report`,
     message: row.message,
     url: row.options.url,
-    ...toSubmittedOptions(row.options),
+    ...toSubmittedOptions({ ...row.options, crawl: { ...CRAWL_DEFAULTS, ...row.options.crawl } }),
     metadata: row.metadata ?? {},
     submitted_at: row.createdAt.toISOString(),
     started_at: row.startedAt?.toISOString() ?? null,

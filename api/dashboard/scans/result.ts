@@ -194,7 +194,7 @@ export function optionList(row: ScanRow, names: ActorNames): Html {
     ['Language of the reports', wordsIn(options.locale, 'site').texts.name],
     ...globs('Only pages that match', crawl.include),
     ...globs('Not pages that match', crawl.exclude),
-    ...(hashRoutes === 'paths' ? [] : [['Fragments that are pages', HASH_ROUTE_WORDS[hashRoutes]] as [string, string]]),
+    ...(hashRoutes === 'all' ? [['Fragments that are pages', HASH_ROUTE_WORDS[hashRoutes]] as [string, string]] : []),
     ...(crawl.sitemap ? [] : [['Sitemaps', 'ignored'] as [string, string]]),
     ...(crawl.respectRobots ? [] : [['robots.txt', 'ignored'] as [string, string]]),
     ...(consent === 'keep' ? [] : [['Dialog for consent', CONSENT_WORDS[consent]] as [string, string]]),
