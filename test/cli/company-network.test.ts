@@ -19,9 +19,7 @@ describe('curbcut in the network of a company', () => {
   });
 
   async function service(): Promise<Service & { port: number }> {
-    const own = await startService(
-      routes({ 'GET /v1/ci/scans': [replies(200, { data: [], next_cursor: null })], [SUBMIT]: [silence] }),
-    );
+    const own = await startService(routes({ 'GET /v1/ci/scans': [replies(200, { data: [], next_cursor: null })], [SUBMIT]: [silence] }));
     closing.push(() => own.close());
     return { ...own, port: Number(new URL(own.url).port) };
   }
