@@ -142,6 +142,15 @@ describe('reading links', () => {
     );
   });
 
+  for (const [link, asLinked] of [
+    ['http://example.org/a', null],
+    ['http://www.example.org/a/?b=2&gclid=1#c', '/a/?b=2&gclid=1'],
+  ] as const)
+    it(`keeps the path and query of ${link} as they are linked, at the origin of the site`, () => {
+      const target = targetOf(link, site) as { asLinked: PageAddress | null };
+      expect(target.asLinked?.href ?? null).to.equal(asLinked && `${site.origin}${asLinked}`);
+    });
+
   const long = '?'.padEnd(2048, 'x');
   const kinds: [string, string | null][] = [
     [`https://example.org/${long}`, 'too_long'],

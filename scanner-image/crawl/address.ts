@@ -138,7 +138,7 @@ export const ADDRESS_MAX = 2048;
 
 /**
  * Where a link leads: to a page or a file of the site, to another host, or to an address of the site that is too long. `asLinked` is the
- * address as it is written, if that is another spelling.
+ * address with its path and query as they are written, if that is another spelling.
  */
 export type LinkTarget =
   | { kind: 'page' | 'file'; page: PageAddress; asLinked: PageAddress | null }
@@ -154,9 +154,9 @@ export function targetOf(link: string, site: URL, hasRoutes = false): LinkTarget
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.host.length > HOST_MAX) return null;
   if (!sameSite(url, site)) return { kind: 'other', host: url.host, href: withoutAnchor(url.href) };
   if (link.length > ADDRESS_MAX) return { kind: 'too_long' };
+  url.protocol = site.protocol;
+  url.host = site.host;
   const page = cleanUrl(url, hasRoutes);
-  page.protocol = site.protocol;
-  page.host = site.host;
   const address = addressOf(page);
   url.hash = page.hash;
   url.username = url.password = '';

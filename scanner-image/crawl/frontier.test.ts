@@ -39,7 +39,8 @@ function walk(
     for (let next = arrived.get(index); next !== undefined; next = arrived.get(index)) {
       arrived.delete(index);
       index += 1;
-      frontier.settle(next, process(next));
+      const outcome = process(next);
+      frontier.settle(next, outcome, outcome === 'failed');
     }
   }
   return processed;
@@ -51,7 +52,7 @@ function walk(
     processed.push(`${name} ${known.end}`);
     if (known.end !== 'tested') return known.end;
     if (known.leadsTo !== undefined && known.leadsTo !== name) {
-      const key = `example.org/${known.leadsTo}`;
+      const { key } = page(known.leadsTo);
       processed.pop();
       if (frontier.covered(key)) return 'left_out';
       frontier.cover(key);
@@ -107,7 +108,9 @@ describe('frontier', () => {
   });
 
   it('returns the same pages in the same order with any number of workers', () => {
-    const names = Array.from({ length: 40 }, (_, at) => ['p', 'news/n', 'shop/items/i', 'list?page='][at % 4]! + String(at));
+    const someNames = Array.from({ length: 24 }, (_, at) => ['p', 'news/n', 'shop/items/i', 'list?page='][at % 4]! + String(at));
+    // The others are spellings of these.
+    const names = someNames.flatMap((name, at) => (at % 4 < 3 ? [name, `${name}/`] : [name]));
     const anySite = fc.array(
       fc.record({
         links: fc.array(fc.constantFrom(...names), { maxLength: 8 }),
@@ -191,14 +194,16 @@ describe('frontier', () => {
   ) {
     const taken: string[] = [];
     const added: string[] = [];
+    const totals: number[] = [];
     frontier.add(page(start), 0);
     for (let next = frontier.take(); next !== null; next = frontier.take()) {
       const name = next.url.href.slice('https://example.org/'.length);
       taken.push(name);
       for (const link of linksOf(name)) added.push(`${link} ${frontier.add(page(link), next.depth + 1)}`);
-      frontier.settle(next, outcome(name));
+      frontier.settle(next, outcome(name), outcome(name) === 'failed');
+      totals.push(frontier.counts().total);
     }
-    return { taken, added };
+    return { taken, added, totals };
   }
 
   it('takes pages of all templates, if there are more than it may test', () => {
@@ -245,6 +250,39 @@ describe('frontier', () => {
     expect(taken.filter((name) => name.startsWith('other/'))).to.have.length(15);
     expect(frontier.left()).to.equal(40 - same);
     expect(frontier.complete()).to.equal(true);
+  });
+
+  it('counts an address once, however many of its spellings lead nowhere', () => {
+    const frontier = open(10, 3);
+    const left: number[] = [];
+    for (const name of ['a', 'a/', 'b', 'b/']) frontier.add(page(name), 0);
+    for (const path of ['/a', '/b', '/a/', '/b/']) {
+      const candidate = frontier.take() as Candidate;
+      expect(candidate.url.pathname).to.equal(path);
+      frontier.settle(candidate, 'failed', true);
+      left.push(frontier.left());
+    }
+    expect(left).to.deep.equal([1, 0, 0, 0]);
+    expect(frontier.counts()).to.deep.equal({ tested: 0, failed: 2, total: 2 });
+    expect(frontier.spent()).to.equal(false);
+  });
+
+  it('does not leave an address of which a spelling was tried', () => {
+    const frontier = open(1, 1, 1);
+    for (const name of ['news/a', 'news/a/', 'news/b', 'news/c', 'news/d', 'news/e']) frontier.add(page(name), 0);
+    frontier.settle(frontier.take() as Candidate, 'failed', true);
+    expect(frontier.left()).to.equal(4);
+  });
+
+  it('never announces fewer pages than it has in the end, also if it leaves a template with another spelling', () => {
+    const others = Array.from({ length: 40 }, (_, at) => `other/${at}`);
+    const { totals } = crawl(
+      open(500),
+      '',
+      (name) => (name === '' ? ['same/0', 'same/0/', ...Array.from({ length: 40 }, (_, at) => `same/${at + 1}`), ...others] : []),
+      (name) => (name === 'same/0' ? 'failed' : name.startsWith('same/') ? 'left_out' : 'tested'),
+    );
+    expect(Math.min(...totals)).to.equal(totals.at(-1));
   });
 
   it('keeps no more addresses than can start, and counts those it leaves', () => {

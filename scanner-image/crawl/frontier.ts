@@ -17,7 +17,7 @@ export interface Candidate {
 /**
  * The outcome of a candidate:
  * - `tested`: it counts towards `maxPages`
- * - `failed`: it is listed as untested
+ * - `failed`: it is listed as untested, and counts once for all spellings of an address
  * - `disallowed`: it is listed too, and does not count as attempted
  * - `left_out`: it was a duplicate or is not part of the scan
  * - `document`: it is a file
@@ -85,10 +85,11 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
     settle(candidate: Candidate, outcome: Outcome, isMissing = false): void {
       if (candidate.index !== settled) throw new RangeError(`expected index ${settled}, got ${candidate.index}`);
       if (outcome === 'tested' || outcome === 'left_out') queue.record(current(), outcome === 'left_out');
+      const wasCounted = (outcome === 'failed' || outcome === 'disallowed') && queue.tried(candidate.key);
       if (isMissing) queue.respell(candidate.key, current());
       else queue.cover(candidate.key);
       settled += 1;
-      outcomes[outcome] += 1;
+      if (!wasCounted) outcomes[outcome] += 1;
     },
     /** Whether no more pages can be found, or the scan already has as many as it may test. */
     complete: (): boolean =>

@@ -33,6 +33,8 @@ export function createQueue(capacity: number) {
   const covered = new Set<string>();
   const named = new Set<string>();
   const unstarted = new Set<string>();
+  /** Those of which a spelling was visited and led nowhere. */
+  const tried = new Set<string>();
   const spellings = new Map<string, Spellings>();
   /** Chosen entries by position. */
   const order: Entry[] = [];
@@ -74,10 +76,7 @@ export function createQueue(capacity: number) {
 
   function tryNext(spelled: Spellings, address: PageAddress, found: Found): boolean {
     spelled.failed = false;
-    if (isFull(templateFor(address))) {
-      leave(address.key);
-      return false;
-    }
+    if (isFull(templateFor(address))) return false;
     covered.delete(address.key);
     enqueue(address, found);
     return true;
@@ -120,11 +119,14 @@ export function createQueue(capacity: number) {
       const spelled = spellings.get(key);
       const next = spelled?.next.shift();
       cover(key);
+      tried.add(key);
       if (spelled === undefined) return;
       spellings.set(key, spelled);
       if (next === undefined) spelled.failed = true;
       else tryNext(spelled, next.address, { depth: next.depth, from });
     },
+    /** Whether a spelling of an address was visited and led nowhere. */
+    tried: (key: string): boolean => tried.has(key),
     covered: (key: string): boolean => covered.has(key),
     /** Chooses the entry of the next position; null if there is none before the pages up to a position are processed. */
     choose(latest: number): Entry | null {
@@ -146,12 +148,12 @@ export function createQueue(capacity: number) {
       template.leftOut = leftOut ? template.leftOut + 1 : 0;
       if (template.leftOut < LEFT_OUT_IN_A_ROW || isClosed(template)) return;
       template.closedAt = position;
-      closed += template.entries.filter(({ key }) => unstarted.has(key)).length;
+      closed += template.entries.filter(({ key, chosen }) => !chosen && unstarted.has(key)).length;
     },
     /** The number of addresses that may still be chosen. */
     waiting: (): number => Math.max(0, unstarted.size - closed),
-    /** The number of addresses that were found and not chosen. */
-    left: (): number => unstarted.size + left.size,
+    /** The number of addresses that were found and not chosen in any spelling. */
+    left: (): number => unstarted.difference(tried).size + left.size,
   };
 }
 

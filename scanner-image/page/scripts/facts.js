@@ -44,7 +44,7 @@ function placeReader() {
     getElementById.call(document, name) !== null ||
     (names ??= new Set([...querySelectorAll.call(document, 'a[name]')].map((anchor) => attributeOf(anchor, 'name')))).has(name);
   // Escapes that are not of UTF-8 stay.
-  const decoded = (fragment) => new URLSearchParams(`a=${fragment.replace(/[+&]/g, (sign) => escape(sign))}`).get('a');
+  const decoded = (fragment) => new URLSearchParams(`a=${fragment.replace(/[+&]/g, encodeURIComponent)}`).get('a');
   return (fragment) => /^$|^top$|:~:/i.test(fragment) || found(fragment) || found(decoded(fragment));
 }
 
