@@ -5,37 +5,54 @@ import type { Visit } from '../page/visit/visit.ts';
 import { TIMER_PENDING } from '../page/visit/caveats.ts';
 import { addressOf } from './address.ts';
 import { createFrontier } from './frontier.ts';
-import { createCrawledPages } from './crawled-pages.ts';
+import { createCrawledPages, isMissing } from './crawled-pages.ts';
 
 const SITE = new URL('https://example.org/');
 
 interface Shown {
+  /** The status of an error with which the site answers. */
+  status?: number;
+  redirectsTo?: string;
   content?: string;
   own?: boolean;
   caveats?: (PageCaveatKind | PageCaveat)[];
 }
 
-const visitOf = (path: string, { content = path, own = true, caveats = [] }: Shown): Visit =>
+const failedVisit = (path: string, status: number): Visit => ({
+  loaded: false,
+  finalUrl: new URL(path, SITE).href,
+  status,
+  retryAfterMs: null,
+  durationMs: 1,
+  broken: false,
+  reason: 'http_error',
+  message: `Status ${status}.`,
+});
+
+const visitOf = (path: string, { content = path, own = true, caveats = [], redirectsTo = path }: Shown): Visit =>
   loadedVisit(
-    new URL(path, SITE),
+    new URL(redirectsTo, SITE),
     { content: { whole: content, main: content }, visible: { rendered: true, own, blocked: null } },
     { caveats: caveats.map((one) => (typeof one === 'string' ? { kind: one, message: '' } : one)) },
   );
 
-/** Processes visits of addresses, and returns the outcomes of the pages. */
-function take(visits: Record<string, Shown>): string[] {
+/** Processes visits of addresses, and returns the outcomes of the pages, and what is listed. */
+function process(visits: Record<string, Shown>): { taken: string[]; listed: string[] } {
   const frontier = createFrontier({ maxPages: 100, maxFailed: 100, maxLeftOut: 100 });
   const pages: ReportPage[] = [];
   const crawled = createCrawledPages(frontier, { start: SITE, origin: () => SITE, hasRoutes: false, exclusionOf: () => null });
   for (const [path, shown] of Object.entries(visits)) {
     frontier.add(addressOf(new URL(path, SITE)), 0);
     const candidate = frontier.take()!;
-    const { outcome, page } = crawled.take(candidate, visitOf(path, shown));
-    frontier.settle(candidate, outcome);
+    const { outcome, page } = crawled.take(candidate, shown.status === undefined ? visitOf(path, shown) : failedVisit(path, shown.status));
+    frontier.settle(candidate, outcome, page !== null && isMissing(page));
     if (page !== null) pages.push(page);
   }
-  return pages.map((page) => `${new URL(page.url).pathname} ${page.tested ? 'tested' : page.reason}`);
+  const outcomeOf = (page: ReportPage): string => `${new URL(page.url).pathname} ${page.tested ? 'tested' : page.reason}`;
+  return { taken: pages.map(outcomeOf), listed: crawled.list(pages).pages.map(outcomeOf) };
 }
+
+const take = (visits: Record<string, Shown>): string[] => process(visits).taken;
 
 describe('crawled pages', () => {
   it('takes a page for a duplicate that displays the same as another, unless one of them was not at rest or shows nothing of its own', () => {
@@ -51,4 +68,15 @@ describe('crawled pages', () => {
     for (const caveat of ['view_only', TIMER_PENDING] as const)
       expect(take({ '/a': { content: 'x', caveats: [caveat] }, '/b': { content: 'x' } })).to.deep.equal(['/a tested', '/b same_as']);
   });
+
+  const spellings: [string, Record<string, Shown>, string[]][] = [
+    ['is tested', { '/a': { status: 404 }, '/a/': {} }, ['/a same_as', '/a/ tested']],
+    ['is tested at the end of a redirect', { '/a': { status: 404 }, '/old': { redirectsTo: '/a/' } }, ['/a same_as', '/old tested']],
+    ['fails in another way', { '/a': { status: 404 }, '/a/': { status: 500 } }, ['/a/ http_error']],
+    ['leads nowhere too', { '/a': { status: 404 }, '/a/': { status: 410 } }, ['/a http_error']],
+    ['is the same as another page', { '/b': {}, '/a': { status: 404 }, '/old': { redirectsTo: '/a/', content: '/b' } }, ['/b tested', '/a http_error', '/old same_as']], // prettier-ignore
+    ['is the same address', { '/a': { status: 404 }, '/old': { redirectsTo: '/a' } }, ['/a http_error', '/old tested']],
+  ];
+  for (const [what, visits, listed] of spellings)
+    it(`lists a missing address whose other spelling ${what}`, () => expect(process(visits).listed).to.deep.equal(listed));
 });

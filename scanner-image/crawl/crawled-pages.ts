@@ -63,6 +63,8 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
   const queueLinks = createLinkQueue(frontier, site, { exclusions, referrers, discovery });
   /** The `url` of the page whose test covers an address, by the address's key. */
   const coveredBy = new Map<string, string>();
+  /** The spelling in which an address was tested, by its key. */
+  const testedAs = new Map<string, string>();
   referrers.follow(loadedKey(site.start));
 
   function cover(keys: readonly string[], url: string): void {
@@ -102,22 +104,27 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
     if (wrong !== null)
       return { outcome: 'left_out', page: leftOut(candidate, visit, `The page redirects to ${visit.finalUrl.href}. ${wrong.message}`) };
     cover([...keys, arrival], url.href);
+    testedAs.set(keys[1], visit.finalUrl.href).set(keys[0], url.href);
     if (isComparable) duplicates.add(url.href, compared);
     const { findings, withDialog } = visit;
     return { outcome: 'tested', page: testedPage(url, visit, withDialog === undefined ? findings : mergeFindings(withDialog, findings)) };
   }
 
-  /** Lists missing addresses as the same as another spelling that is tested. Of those without one, only the first is listed. */
+  /**
+   * Lists missing addresses as the same as another spelling that is tested. Without one, it lists the spelling that failed in another
+   * way, or else the first.
+   */
   function withSpellings(pages: readonly ReportPage[]): ReportPage[] {
-    const missing = new Set<string>();
+    const failed = pages.filter((page) => !page.tested && isAttempted(page.reason) && !isMissing(page));
+    const listed = new Set(failed.map(({ url }) => loadedKey(new URL(url))));
     return pages.flatMap((page) => {
       if (page.tested || !isMissing(page)) return [page];
       const key = loadedKey(new URL(page.url));
-      const url = coveredBy.get(key);
-      if (url !== undefined && loadedKey(new URL(url)) === key)
-        return [{ ...page, reason: 'same_as', same_as: url, message: `${page.message} Its other spelling ${url} is tested.` }];
-      if (missing.has(key)) return [];
-      missing.add(key);
+      const [url, spelling] = [coveredBy.get(key), testedAs.get(key)];
+      if (url !== undefined && spelling !== undefined && spelling !== page.url)
+        return [{ ...page, reason: 'same_as', same_as: url, message: `${page.message} Its other spelling ${spelling} is tested.` }];
+      if (listed.has(key)) return [];
+      listed.add(key);
       return [page];
     });
   }
