@@ -210,6 +210,9 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['sites', { organisation: 1, createdAt: -1, _id: -1 }, {}],
   ['sites', { organisation: 1, site: 1, createdAt: -1, _id: -1 }, {}],
   ['sites', { finishedAt: 1 }, {}],
+  // For the sites of an erased scan.
+  ['sites', { scan: 1 }, {}],
+  ['sites', { done: 1 }, {}],
   ['knownIssues', { organisation: 1, site: 1, createdAt: -1, _id: -1 }, {}],
   ['knownIssues', { organisation: 1, createdAt: -1, _id: -1 }, {}],
   // A slot is one of those that a site has, and a target is what a known issue of the site is about. Unique, so that no race exceeds

@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ApiKey } from '../../stores/accounts/keys.ts';
 import type { MailData } from '../../stores/outbox/mails.ts';
 import type { AllStores } from '../../stores/stores.ts';
+import { uuidOf } from '../../core/uuid.ts';
 import { KEYS_PATH, MEMBERS_PATH } from '../../core/web-paths.ts';
 
 export interface OwnerNotices {
@@ -14,7 +15,8 @@ export interface OwnerNotices {
   lost(error: unknown): void;
 }
 
-type Notice = Omit<MailData['owner_notice'], 'organisation'>;
+/** `once`: of several notices with the same one, the first is mailed. */
+type Notice = Omit<MailData['owner_notice'], 'organisation'> & { once?: string };
 
 export const noticesOf = ({ id: request, server: { stores, settings, logger } }: FastifyRequest): OwnerNotices => ({
   stores,
@@ -24,13 +26,14 @@ export const noticesOf = ({ id: request, server: { stores, settings, logger } }:
 
 /** Mails every owner of an organisation, if mail is configured. */
 export async function tellOwners({ stores, mail, lost }: OwnerNotices, organisation: string, notice: Notice): Promise<void> {
+  const { once = randomUUID(), ...about } = notice;
   if (!mail) return;
   try {
     const { displayName = organisation } = (await stores.organisations.find(organisation)) ?? {};
     const owners = (await stores.members.list(organisation)).filter(({ role }) => role === 'owner');
     for (const { email: to } of owners) {
-      const about = { id: `owner-notice:${randomUUID()}`, kind: 'owner_notice', to, locale: 'en', organisation } as const;
-      await stores.outbox.enqueue({ ...about, data: { ...notice, organisation: displayName } });
+      const mailed = { kind: 'owner_notice', to, locale: 'en', organisation, data: { ...about, organisation: displayName } } as const;
+      await stores.outbox.enqueue({ ...mailed, id: `owner-notice:${uuidOf(JSON.stringify([once, to]))}` });
     }
   } catch (error) {
     lost(error);
@@ -39,28 +42,31 @@ export async function tellOwners({ stores, mail, lost }: OwnerNotices, organisat
 
 /**
  * Says that the live keys of a person work on with at most the present or last role, to the audit log and to the owners.
- * @param actor as the audit log names it @returns the keys, also of those keys
+ * @param actor as the audit log names it @returns the keys, also of those keys; none if they cannot be read
  */
 export async function tellLimitedKeys(to: OwnerNotices, organisation: string, person: string, actor: string): Promise<ApiKey[]> {
-  const keys = await to.stores.keys.createdBy(organisation, person);
+  const keys = await to.stores.keys.createdBy(organisation, person).catch((error: unknown): [] => (to.lost(error), []));
   if (keys.length === 0) return keys;
   const { role } = keys[0]!.limit ?? { role: 'none' };
   const subject = `${person}: ${keys.length} ${keys.length === 1 ? 'key' : 'keys'}, at most ${role}`;
   await to.stores.organisations.record({ organisation, actor, action: 'key.limit', subject }).catch(to.lost);
-  await tellOwners(to, organisation, {
-    event: 'keys_limited',
-    person,
-    subject: keys.map(({ name }) => name).join(', '),
-    path: keysOfPersonPath(person),
-  });
+  const notice = { person, subject: String(keys.length), path: keysOfPersonPath(person) };
+  await tellOwners(to, organisation, { event: 'keys_limited', ...notice });
   return keys;
 }
 
-/** Mails the owners about a key that a person created: a stolen session would make itself one that stays. */
+/** Mails the owners about a key that a person created, once an hour: a stolen session would make itself one that stays. */
 export async function tellOfNewKey(request: FastifyRequest, { name }: ApiKey): Promise<void> {
   if (request.caller?.actor.kind !== 'user') return;
   const { actor, organisation } = request.caller;
-  await tellOwners(noticesOf(request), organisation.id, { event: 'key_created', person: actor.email, subject: name, path: KEYS_PATH });
+  const once = `${organisation.id}:${actor.email}:${new Date().toISOString().slice(0, 13)}`;
+  await tellOwners(noticesOf(request), organisation.id, {
+    event: 'key_created',
+    person: actor.email,
+    subject: name,
+    path: KEYS_PATH,
+    once,
+  });
 }
 
 /** The page of the keys that a person created. */

@@ -96,9 +96,8 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       find: (host: string, optionsKey: string) => sites.find(id, host, optionsKey),
       of: (host: string) => sites.of(id, host),
       remove: (host: string) => sites.remove(id, host),
-      replace: async (row: ScanRow, others: readonly ScanRow[]) => {
-        if (row.organisation === id) await sites.replace(row, others);
-      },
+      /** Call it only for a scan that the organisation had. */
+      without: (scanId: string) => sites.without([scanId]),
     },
     webhooks: {
       add: (fields: WebhookFields & { id?: string }) => webhooks.add({ ...fields, organisation: id, createdBy: auditName(actor) }),

@@ -31,6 +31,7 @@ const NOT_PURGED: Readonly<Record<Extract<Purge, { ok: false }>['reason'], (id: 
     `Organisation ${id} is in use: delete its Organisation object first. If there is none, run ` +
     `"curbcut-admin organisation hand-over ${id} --to admin", then "curbcut-admin organisation block ${id}".`,
   scans_live: (id) => `Scans of organisation ${id} are live: cancel them, or wait until they have ended.`,
+  reopened: (id) => `Organisation ${id} was unblocked or handed over meanwhile, so a part of it is left: block it, then purge it again.`,
 };
 
 const listed = (names: readonly string[]): string => (names.length === 0 ? 'none' : names.join(', '));

@@ -17,9 +17,9 @@ const DELETE_SCAN = {
   tags: ['Scans'],
   summary: 'Delete a scan with its reports',
   description:
-    'At once, no list, page or baseline has the scan any more, and no link to its reports is given. The reports, its webhook deliveries and ' +
-    'its comparisons are deleted within minutes. Credits, the ledger and the audit log stay, and so does an AccessibilityScan in the cluster. ' +
-    'A scan in progress is not deleted: cancel it first. A test key deletes only scans of test keys.',
+    'At once, no list, page or baseline has the scan any more, and no link to its reports is given. The reports, its webhook events and ' +
+    'deliveries and its comparisons are deleted within minutes. Credits, the ledger and the audit log stay, and so does an AccessibilityScan ' +
+    'in the cluster. A scan in progress is not deleted: cancel it first. A test key deletes only scans of test keys.',
   security: keyWith('scans:delete'),
   params: ScanPath,
   response: {
@@ -32,12 +32,10 @@ const DELETE_SCAN = {
 export async function deleteScan(request: FastifyRequest, row: ScanRow): Promise<void> {
   if (!isTerminal(row.phase) || row.submission !== 'accepted') throw new ApiError('scan_not_complete');
   const { scans, sites } = storesOf(request);
-  const alike = { site: row.site, optionsKey: row.optionsKey, limit: 2 };
-  const found = await Promise.all([scans.search({ ...alike, phases: TERMINAL_PHASES }), scans.search({ ...alike, phases: ['done'] })]);
-  // Before the row: after a crash between the two, the caller asks again.
-  await sites.replace(row, found.flatMap(({ rows }) => rows).filter(({ id }) => id !== row.id)); // prettier-ignore
   if (!(await scans.erase(row.id))) throw new ApiError('scan_not_found');
   await recordScan(request, 'delete', row, request.server.logger);
+  // After a crash before this, the sweeper does it.
+  await sites.without(row.id);
 }
 
 /** How many scans of a site are taken at once, and how often in one request. */
@@ -51,8 +49,9 @@ export type SiteDeletion = 'done' | 'live' | 'more';
 export async function deleteSite(request: FastifyRequest, site: string): Promise<SiteDeletion> {
   const { scans, sites } = storesOf(request);
   if ((await scans.search({ site, phases: LIVE_PHASES, limit: 1 })).rows.length > 0) return 'live';
-  // First: a crash loses no entry.
-  await recordChange(request, request.server.logger, { action: 'site.delete', subject: site });
+  // First, so that a crash loses no entry. The newest scan is the last that is erased: a repetition until then has the same entry.
+  const { rows } = await scans.search({ site, phases: TERMINAL_PHASES, limit: 1 });
+  if (rows.length > 0) await recordChange(request, request.server.logger, { action: 'site.delete', subject: site, once: rows[0]!.id });
   let erased = BATCH;
   for (let batch = 0; batch < BATCHES_MAX && erased === BATCH; batch += 1) erased = await scans.eraseSite(site, BATCH);
   if (erased === BATCH) return 'more';

@@ -72,6 +72,10 @@ async function announceRegressions(context: OperatorContext, except: readonly st
   for (const event of events) {
     signal.throwIfAborted();
     const row = rows.get(event.scan);
+    if (row !== undefined && row.organisation !== event.organisation) {
+      await stores.webhookEvents.erase(event.scan);
+      continue;
+    }
     if (row !== undefined && !isTerminal(row.phase) && !isLate(event, clock.now())) continue;
     // First the end of the scan, which may have been stored a moment ago.
     await announceScans(context, await stores.scans.unannounced(1, { ids: [event.scan] }));

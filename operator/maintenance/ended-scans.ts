@@ -6,6 +6,7 @@ import { type AccessibilityScan, SCAN_ID_ANNOTATION, SETTLE_FINALIZER } from '..
 import type { PeriodicTask } from '../../platform/periodic.ts';
 import { organisationOf } from '../queue/waiting.ts';
 import { hasEnded } from '../scan/policy/status.ts';
+import { rowsOf } from '../../stores/scans/scans.ts';
 import type { OperatorContext } from '../context.ts';
 
 const ENDED_EVERY_MS = 10_000;
@@ -62,8 +63,12 @@ export function sitesTask({ stores: { scans, sites } }: OperatorContext, batch =
     async run(signal) {
       for (;;) {
         const rows = await scans.unlisted(batch);
+        const ids = rows.map(({ id }) => id);
         await sites.record(rows);
-        await scans.listed(rows.map(({ id }) => id));
+        const kept = await rowsOf(scans, ids);
+        const erased = ids.filter((id, at) => kept.get(id)?.organisation !== rows[at]!.organisation);
+        if (erased.length > 0) await sites.without(erased);
+        await scans.listed(ids);
         if (rows.length < batch) break;
         signal.throwIfAborted();
       }

@@ -450,7 +450,7 @@ export const mail: Translated<'mail', 'de'> = {
   ownerNotice: {
     subject: 'Der Zugang zu {organisation} hat sich geändert',
     keys_limited:
-      'Die Rolle von {person} ist geändert oder beendet. Mit höchstens dieser Rolle funktionieren weiter die API-Schlüssel {subject}.',
+      'Die Rolle von {person} ist geändert oder beendet. Zahl der API-Schlüssel, die höchstens mit ihr weiter gelten: {subject}.',
     key_created: '{person} hat bei {host} den API-Schlüssel {subject} erstellt.',
     owner_added: '{person} hat bei {host} {subject} zum Inhaber gemacht oder als Inhaber eingeladen.',
     todo: 'Wenn das nicht so sein soll, widerrufen oder ändern Sie es jetzt. Das Audit-Protokoll zeigt, was getan wurde.',

@@ -417,7 +417,7 @@ export const mail = {
   },
   ownerNotice: {
     subject: 'Access to {organisation} has changed',
-    keys_limited: 'The role of {person} changed or ended. These API keys still work, with at most the present or last role: {subject}.',
+    keys_limited: 'The role of {person} changed or ended. API keys that still work, with at most the present or last role: {subject}.',
     key_created: '{person} created the API key {subject} at {host}.',
     owner_added: '{person} made {subject} an owner at {host}, or sent an invitation.',
     todo: 'If this is not as it should be, revoke or change it now. The audit log shows what was done.',

@@ -482,7 +482,7 @@ export const mail: Translated<'mail', 'fr'> = {
   },
   ownerNotice: {
     subject: 'L’accès à {organisation} a changé',
-    keys_limited: 'Le rôle de {person} a changé ou pris fin. Ces clés d’API fonctionnent encore, avec au plus ce rôle : {subject}.',
+    keys_limited: 'Le rôle de {person} a changé ou pris fin. Clés d’API qui fonctionnent encore, avec au plus ce rôle : {subject}.',
     key_created: '{person} a créé la clé d’API {subject} sur {host}.',
     owner_added: '{person} a fait de {subject} un propriétaire sur {host}, ou l’a invité à le devenir.',
     todo: 'Si cela ne doit pas être, révoquez-le ou modifiez-le maintenant. Le journal d’audit montre ce qui a été fait.',

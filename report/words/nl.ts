@@ -424,7 +424,7 @@ export const mail: Translated<'mail', 'nl'> = {
   },
   ownerNotice: {
     subject: 'De toegang tot {organisation} is gewijzigd',
-    keys_limited: 'De rol van {person} is gewijzigd of beëindigd. Deze API-sleutels werken nog, met hoogstens die rol: {subject}.',
+    keys_limited: 'De rol van {person} is gewijzigd of beëindigd. API-sleutels die nog werken, met hoogstens die rol: {subject}.',
     key_created: '{person} heeft op {host} de API-sleutel {subject} gemaakt.',
     owner_added: '{person} heeft {subject} op {host} eigenaar gemaakt of als eigenaar uitgenodigd.',
     todo: 'Als dit niet klopt, trek het dan nu in of wijzig het. Het auditlogboek toont wat er is gedaan.',

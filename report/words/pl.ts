@@ -526,7 +526,7 @@ export const mail: Translated<'mail', 'pl'> = {
   },
   ownerNotice: {
     subject: 'Dostęp do organizacji {organisation} zmienił się',
-    keys_limited: 'Rola użytkownika {person} zmieniła się lub wygasła. Najwyżej z tą rolą nadal działają klucze API: {subject}.',
+    keys_limited: 'Rola użytkownika {person} zmieniła się lub wygasła. Klucze API, które nadal działają najwyżej z tą rolą: {subject}.',
     key_created: 'Użytkownik {person} utworzył w serwisie {host} klucz API {subject}.',
     owner_added: 'Użytkownik {person} nadał w serwisie {host} użytkownikowi {subject} rolę właściciela lub zaprosił go do niej.',
     todo: 'Jeśli tak nie powinno być, należy to teraz unieważnić lub zmienić. Dziennik audytu pokazuje, co zrobiono.',

@@ -16,7 +16,8 @@ export interface Belonging {
   confirmed: boolean;
 }
 
-export type ChangedMember = { ok: true; member: Member } | Extract<MembershipChange, { ok: false }>;
+/** `before`: the role until then. */
+export type ChangedMember = { ok: true; member: Member; before: Role } | Extract<MembershipChange, { ok: false }>;
 
 export type Accepted<U extends User = User> =
   | { ok: true; user: U; invitation: Invitation }
@@ -57,7 +58,7 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
     // Also for someone who is no member any more: an earlier attempt may have failed half-way.
     if (removed.ok || removed.reason === 'not_found') await endAccess(organisation, id);
     if (!removed.ok) return removed;
-    return member === null ? { ok: false, reason: 'not_found' } : { ok: true, member };
+    return member === null ? { ok: false, reason: 'not_found' } : { ok: true, member, before: removed.before };
   }
 
   /**
@@ -120,7 +121,7 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
       if (!changed.ok) return changed;
       if (role !== 'owner') await invitations.cancelBy(organisation, userIdOf(email));
       const member = await find(organisation, email);
-      return member === null ? { ok: false, reason: 'not_found' } : { ok: true, member };
+      return member === null ? { ok: false, reason: 'not_found' } : { ok: true, member, before: changed.before };
     },
 
     /**

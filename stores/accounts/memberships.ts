@@ -11,7 +11,7 @@ export type MembershipDocument = { _id: string } & Partial<Record<Role, string[]
 
 export const MEMBERSHIPS = 'memberships';
 
-export type MembershipChange = { ok: true } | { ok: false; reason: 'not_found' | 'last_owner' };
+export type MembershipChange = { ok: true; before: Role } | { ok: false; reason: 'not_found' | 'last_owner' };
 
 /** Returns the role of an address; null if it does not belong to the organisation. */
 export function roleIn(document: Partial<Record<Role, string[]>> | null | undefined, email: string): Role | null {
@@ -77,8 +77,8 @@ export function createMemberships(db: Db) {
     async change(organisation: string, email: string, role: Role): Promise<MembershipChange> {
       const guards = role === 'owner' ? [anyRole(email)] : [anyRole(email), replaceable(email)];
       const update = { $addToSet: { [role]: email }, $pull: without(email, others(role)) };
-      const { matchedCount } = await memberships.updateOne({ _id: organisation, $and: guards }, update);
-      return matchedCount === 1 ? { ok: true } : refusal(organisation, email);
+      const before = roleIn(await memberships.findOneAndUpdate({ _id: organisation, $and: guards }, update), email);
+      return before !== null ? { ok: true, before } : refusal(organisation, email);
     },
 
     /**
@@ -95,7 +95,7 @@ export function createMemberships(db: Db) {
         await db.collection('keys').updateMany({ organisation, rootCreator: email, revokedAt: null }, { $set: { cap } });
         const guards = [{ [cap]: email }, ...(lastOwner ? [] : [replaceable(email)])];
         const { matchedCount } = await memberships.updateOne({ _id: organisation, $and: guards }, { $pull: without(email, ROLES) });
-        if (matchedCount === 1) return { ok: true };
+        if (matchedCount === 1) return { ok: true, before: cap };
       }
     },
   };

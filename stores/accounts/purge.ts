@@ -7,8 +7,7 @@ import type { OrganisationDocument } from './organisation-document.ts';
 
 /** Collections whose documents have the field `organisation`. */
 const OWNED = [
-  'keys', 'webhooks', 'webhook_events', 'outbox', 'invitations', 'sites', 'schedules', 'dashboardSchedules', 'knownIssues', 'comparisons',
-  'sessions', 'audit',
+  'keys', 'webhooks', 'webhook_events', 'outbox', 'invitations', 'sites', 'schedules', 'knownIssues', 'comparisons', 'sessions', 'audit',
 ] as const; // prettier-ignore
 /** Collections whose IDs begin with the organisation and a slash. */
 const PREFIXED = ['idempotency', 'knownIssueMatches'] as const;
@@ -24,8 +23,8 @@ interface LedgerDocument extends Document {
 export type Purge =
   /** `schedules`: those of the dashboard that may still be in the cluster, as `namespace/name`. */
   | { ok: true; scans: number; schedules: string[] }
-  /** `open`: it is neither deleted nor blocked by `curbcut-admin`. `scans_live`: its scans hold credits. */
-  | { ok: false; reason: 'not_found' | 'open' | 'scans_live' };
+  /** `open`: it is neither deleted nor blocked by `curbcut-admin`. `scans_live`: its scans hold credits. `reopened`: a part is deleted. */
+  | { ok: false; reason: 'not_found' | 'open' | 'scans_live' | 'reopened' };
 
 /** @param deps.eraseScans as `Scans.eraseAll` @param deps.relay as `Credits.relay` */
 export function createPurge(db: Db, deps: { eraseScans: (id: string) => Promise<number>; relay: (id: string) => Promise<unknown> }) {
@@ -69,10 +68,13 @@ export function createPurge(db: Db, deps: { eraseScans: (id: string) => Promise<
         () => db.collection<{ unconfirmed: string[] }>('users').updateMany({ unconfirmed: id }, { $pull: { unconfirmed: id } }),
         // What another process copied meanwhile from the account, as it was before it moved with its operations.
         () => ledger.deleteMany({ organisation: id }),
+        // Until now a repetition names them again.
+        () => db.collection('dashboardSchedules').deleteMany({ organisation: id }),
         () => organisations.deleteOne(closedOne),
       ];
       // Another purge may be faster, and the next organisation of the name be there: nothing of it is deleted.
       for (const step of steps) if ((await organisations.countDocuments(closedOne, { limit: 1 })) === 1) await step();
+      if ((await organisations.countDocuments({ _id: id, createdAt: found.createdAt })) > 0) return { ok: false, reason: 'reopened' };
       return { ok: true, scans, schedules: schedules.map(({ _id }) => _id) };
     },
   };

@@ -14,7 +14,7 @@ export interface MailData {
   account_notice: { event: AccountNotice; at: string; client: { network: string; browser: string } | null };
   /** A webhook of the recipient's organisation gets no deliveries any more. `path` is its page. */
   webhook_stopped: { organisation: string; webhook: string; host: string; reason: 'gone' | 'failing'; since: string; path: string };
-  /** Rights in the recipient's organisation changed. `person` did it, or left keys; `subject` is the new key or owner, or the keys. */
+  /** Rights in the recipient's organisation changed. `person` did it, or left keys; `subject` is the new key or owner, or the number of keys. */
   owner_notice: { event: OwnerNotice; organisation: string; person: string; subject: string; path: string };
 }
 export const OWNER_NOTICES = ['keys_limited', 'key_created', 'owner_added'] as const;
@@ -32,7 +32,7 @@ export const PRIORITY_OF: Readonly<Record<MailKind, MailPriority>> = {
   account_notice: 'account',
   invitation: 'organisation',
   webhook_stopped: 'organisation',
-  owner_notice: 'account',
+  owner_notice: 'organisation',
   scan_result: 'public',
 };
 export const MAIL_KINDS = Object.keys(PRIORITY_OF) as MailKind[];

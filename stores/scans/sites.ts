@@ -3,10 +3,10 @@
  * operator records each scan that has ended, so that a list of sites does not read all scans.
  */
 import type { AnyBulkWriteOperation, Db, Filter } from 'mongodb';
-import { isTerminal, type TerminalPhase } from '../../core/scan/phases.ts';
+import { isTerminal, TERMINAL_PHASES, type TerminalPhase } from '../../core/scan/phases.ts';
 import { deleteEach, retryRace } from '../mongo-retry.ts';
 import { afterPosition, boundaryOf, containing, EXAMINED_MAX, NEWEST_FIRST, positionOf, upTo, type Position } from './positions.ts';
-import type { ScanRow } from './scan-row.ts';
+import { type ScanDocument, type ScanRow, toRow } from './scan-row.ts';
 import type { VerdictFilter } from './scan-search.ts';
 
 /** Scans of test keys belong to no site. */
@@ -54,19 +54,36 @@ const idOf = ({ organisation, site, optionsKey }: Pick<Site, 'organisation' | 's
 /** @param examinedMax for tests */
 export function createSites(db: Db, examinedMax = EXAMINED_MAX) {
   const sites = db.collection<SiteDocument>('sites');
-  async function record(rows: readonly ScanRow[]): Promise<void> {
-    const writes = rows.flatMap(writesOf);
-    if (writes.length > 0) await retryRace(() => sites.bulkWrite(writes, { ordered: true }));
+  const scans = db.collection<ScanDocument>('scans');
+
+  /** Writes a site as the stored scans are after the write: of several that erase, record and renew at the same time, the last is right. */
+  async function renew(site: SiteDocument): Promise<void> {
+    const { _id, organisation, optionsKey } = site;
+    const own = { organisation, site: site.site, optionsKey, submission: 'accepted' as const, test: { $exists: false } };
+    const newestOf = (phases: readonly TerminalPhase[]) => scans.findOne({ ...own, phase: { $in: [...phases] } }, { sort: NEWEST_FIRST });
+    for (let written = ''; ;) {
+      const stored = await Promise.all([newestOf(TERMINAL_PHASES), newestOf(['done'])]);
+      const [newest = null, done = null] = stored.map((one) => one && toRow(one));
+      const found = `${newest?.id} ${done?.id}`;
+      if (found === written) return;
+      if (newest === null) await sites.deleteOne({ _id });
+      else await retryRace(() => sites.replaceOne({ _id }, { ...site, ...newestIn(newest), ...doneIn(done) }, { upsert: true }));
+      written = found;
+    }
   }
+  async function renewEach(filter: SiteFilter): Promise<void> {
+    for (const site of await sites.find(filter).toArray()) await renew(site);
+  }
+
   return {
     /** Records accepted scans that have ended. An older scan than the recorded one, a repetition and a scan of a test key change nothing. */
-    record,
-
-    /** Replaces a scan that is about to be deleted, by the newest of others with the same site and options. */
-    async replace(row: ScanRow, others: readonly ScanRow[]) {
-      const { deletedCount } = await sites.deleteOne({ _id: idOf(row), $or: [{ scan: row.id }, { done: row.id }] });
-      if (deletedCount > 0) await record(others);
+    async record(rows: readonly ScanRow[]) {
+      const writes = rows.flatMap(writesOf);
+      if (writes.length > 0) await retryRace(() => sites.bulkWrite(writes, { ordered: true }));
     },
+
+    /** Takes erased scans out of the sites that name them. Call it after `erase`, and after `record` of scans that were erased meanwhile. */
+    without: (ids: readonly string[]) => renewEach({ $or: [{ scan: { $in: [...ids] } }, { done: { $in: [...ids] } }] }),
 
     /**
      * Returns the sites of an organisation that meet every filter, that of the newest scan first. `next` is the place to continue
@@ -104,8 +121,8 @@ export function createSites(db: Db, examinedMax = EXAMINED_MAX) {
       return (await found.toArray()).map(toSite);
     },
 
-    /** Deletes a site whose scans are deleted, with every group of its options. */
-    remove: (organisation: string, site: string) => deleteEach(sites, { organisation, site }),
+    /** Deletes a site whose scans are erased, with every group of its options, except those that have a scan again. */
+    remove: (organisation: string, site: string) => renewEach({ organisation, site }),
 
     /** Deletes sites whose newest scan ended before `before`. */
     forget: (before: Date) => deleteEach(sites, { finishedAt: { $lt: before } }),
@@ -114,12 +131,12 @@ export function createSites(db: Db, examinedMax = EXAMINED_MAX) {
 
 /** The first write creates the document. Each of the others changes it unless it has a newer scan, so that they may come in any order. */
 function writesOf(row: ScanRow): AnyBulkWriteOperation<SiteDocument>[] {
-  const { id, organisation, site, optionsKey, phase, passed, createdAt } = row;
+  const { organisation, site, optionsKey, phase, createdAt } = row;
   // An abandoned scan never existed for callers, although its resource may have ended.
   if (row.submission !== 'accepted' || !isTerminal(phase) || row.test || site === '') return [];
   const _id = idOf(row);
-  const newest = { scan: id, createdAt, phase, passed, finishedAt: row.finishedAt ?? row.updatedAt };
-  const done = phase === 'done' ? { done: id, doneAt: createdAt } : { done: null, doneAt: NEVER };
+  const newest = newestIn(row);
+  const done = doneIn(phase === 'done' ? row : null);
   const update = (filter: SiteFilter, $set: Partial<SiteDocument>) => ({ updateOne: { filter: { _id, ...filter }, update: { $set } } });
   return [
     { updateOne: { filter: { _id }, update: { $setOnInsert: { organisation, site, optionsKey, ...newest, ...done } }, upsert: true } },
@@ -127,6 +144,11 @@ function writesOf(row: ScanRow): AnyBulkWriteOperation<SiteDocument>[] {
     ...(phase === 'done' ? [update({ doneAt: { $lte: createdAt } }, done)] : []),
   ];
 }
+
+function newestIn({ id: scan, createdAt, phase, passed, finishedAt, updatedAt }: ScanRow) {
+  return { scan, createdAt, phase: phase as TerminalPhase, passed, finishedAt: finishedAt ?? updatedAt };
+}
+const doneIn = (row: ScanRow | null) => (row === null ? { done: null, doneAt: NEVER } : { done: row.id, doneAt: row.createdAt });
 
 function toSite({ _id, doneAt: _doneAt, ...site }: SiteDocument): Site {
   return site;

@@ -40,6 +40,11 @@ export function createWebhookEvents(db: Db) {
       return found.map(({ _id, organisation, at, data }) => ({ scan: _id, organisation, at, data }));
     },
 
+    /** Empties the event of an erased scan. It is not sent, and what a crash repeats does not store it again. */
+    async erase(scan: string) {
+      await events.updateOne({ _id: scan }, { $set: { done: true }, $unset: { data: '' as const } });
+    },
+
     async remove(scan: string) {
       await events.updateOne({ _id: scan }, { $set: { done: true } });
     },

@@ -128,5 +128,7 @@ describe('the deletion of a site', () => {
     const first = await client.submit(path, { site: 'many.example' });
     expect([first.status, first.text.includes('Send the form again'), await left()]).to.deep.equal([409, true, 1]);
     expect([(await client.submit(path, { site: 'many.example' })).status, await left()]).to.deep.equal([303, 0]);
+    const audit = await context.stores.organisations.audit(organisation, 20);
+    expect(audit.filter(({ action }) => action === 'site.delete')).to.have.lengthOf(1);
   });
 });

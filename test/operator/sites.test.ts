@@ -24,7 +24,7 @@ describe('operator: the list of sites', () => {
     const hosts = Array.from({ length: 5 }, (_, at) => `s${at}.example`);
     const ids = await Promise.all(hosts.map((host) => endedScan(organisation, host)));
     const listed = async () => (await stores.sites.search(organisation, { limit: 9 })).sites.map(({ scan }) => scan).sort();
-    const scans = { unlisted: stores.scans.unlisted, listed: () => Promise.reject(new Error('it stopped')) };
+    const scans = { ...stores.scans, listed: () => Promise.reject(new Error('it stopped')) };
     const crash = sitesTask(contextOf({ stores: { scans, sites: stores.sites } }), 2);
     await crash.run(new AbortController().signal).then(
       () => expect.fail('it did not stop'),
@@ -34,5 +34,21 @@ describe('operator: the list of sites', () => {
     await sitesTask(contextOf({ stores }), 2).run(new AbortController().signal);
     expect(await listed()).to.deep.equal(ids.toSorted());
     expect(await stores.scans.unlisted(9)).to.deep.equal([]);
+  });
+
+  it('gets no scan that is erased while it is recorded, and keeps the one before it', async () => {
+    const organisation = randomUUID();
+    const [before, shared, alone] = [
+      await endedScan(organisation, 'shared.example'),
+      await endedScan(organisation, 'shared.example'),
+      await endedScan(organisation, 'alone.example'),
+    ];
+    const unlisted = async (limit: number) => {
+      const rows = await stores.scans.unlisted(limit);
+      for (const id of [shared, alone]) await stores.scans.erase(organisation, id);
+      return rows;
+    };
+    await sitesTask(contextOf({ stores: { ...stores, scans: { ...stores.scans, unlisted } } })).run(new AbortController().signal);
+    expect((await stores.sites.search(organisation, { limit: 9 })).sites.map(({ scan }) => scan)).to.deep.equal([before]);
   });
 });

@@ -1,3 +1,4 @@
+import type { ScheduleRegression } from '../../core/webhooks/webhooks.ts';
 import { expect } from 'chai';
 import { systemClock } from '../../platform/clock.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
@@ -282,8 +283,14 @@ describe('operator: the sweeper', function () {
     const now = new Date();
     await knownIssues.add({ ...issue, organisation: 'acme', expiresAt: new Date(Date.now() + 86_400_000), createdAt: now });
     expect(await knownIssues.choose(scan.id, 'acme', [issue.site], now)).to.not.equal(undefined);
-    await context.stores.scans.eraseAll((await scan.row())!.organisation);
+    const row = (await scan.row())!;
+    await context.stores.sites.record([row]);
+    const data = { scanId: scan.id, url: 'https://secret.example/' } as unknown as ScheduleRegression;
+    await context.stores.webhookEvents.add({ scan: scan.id, organisation: row.organisation, at: now, data });
+    await context.stores.scans.eraseAll(row.organisation);
     expect(await sweepIn(1)).to.include({ erased: 1, failed: 0 });
+    expect(await context.stores.sites.of(row.organisation, row.site), 'after a crash of the deletion').to.deep.equal([]);
+    expect(JSON.stringify(await context.db.collection('webhook_events').find().toArray())).to.not.include('secret.example');
     expect(await knownIssues.chosenFor(scan.id)).to.equal(undefined);
     expect(await context.reports.size(pdf)).to.equal(null);
     expect(await context.stores.deliveries.find('acme', 'w', stored!.id)).to.equal(null);

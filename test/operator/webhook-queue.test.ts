@@ -69,6 +69,27 @@ describe('the queues of webhooks', () => {
     expect(announced).to.deep.equal(['scan.completed', 'schedule.regressed', 'schedule.regressed']);
   });
 
+  it('get no regression of a scan that was deleted meanwhile', async () => {
+    const webhook = await add('one');
+    const scanId = await endScan();
+    const comparison = { new: 2, onNewPages: 0, newRootCauses: 1, fixed: 0, unchanged: 5, notTested: 0 };
+    const data = {
+      namespace: 'team',
+      name: 'nightly',
+      url: 'https://shop.example.com/',
+      scanId,
+      previousScanId: 'p',
+      passed: false,
+      comparison,
+    };
+    await stores.webhookEvents.add({ scan: scanId, organisation: ACME, at: new Date(), data });
+    await stores.scans.erase(ACME, scanId);
+    await announce();
+    expect(await typesOf(webhook)).to.deep.equal([]);
+    const [left] = await database.db.collection('webhook_events').find().toArray();
+    expect(left).to.include({ done: true }).and.not.have.property('data');
+  });
+
   it('get the ends of scans when the webhooks of their manifest are declared, and other organisations theirs before', async () => {
     const other = await add('other', 'globex');
     await Promise.all([endScan(), endScan('globex')]);

@@ -112,6 +112,21 @@ describe('a purge', () => {
     expect(await ledger.countDocuments({ organisation: id })).to.equal(0);
   });
 
+  it('says that it is not complete if the organisation was opened meanwhile, and names its schedules again', async () => {
+    const stores = openStores(database.db);
+    const { organisations } = stores;
+    const id = `acme-${randomUUID().slice(0, 8)}`;
+    await organisations.applyManifest(id, version, spec);
+    await organisations.closeOrganisation(id, version);
+    await stores.dashboardSchedules.add({ namespace: 'curbcut', name: 'daily', organisation: id, createdAt: new Date(), values: '' });
+    const set = (blocked: boolean) =>
+      database.db.collection<{ _id: string }>('organisations').updateOne({ _id: id }, { $set: { blocked } });
+    const crossed = createPurge(database.db, { eraseScans: async () => 0, relay: () => set(false) });
+    expect(await crossed.purge(id)).to.deep.equal({ ok: false, reason: 'reopened' });
+    await set(true);
+    expect(await organisations.purge(id)).to.deep.equal({ ok: true, scans: 0, schedules: ['curbcut/daily'] });
+  });
+
   it('that another one has overtaken deletes nothing of the next organisation of the name', async () => {
     const stores = openStores(database.db);
     const { organisations, credits } = stores;

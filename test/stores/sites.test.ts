@@ -134,6 +134,34 @@ describe('the list of sites', () => {
     expect((await sites.search(organisation, { limit: 5 })).sites).to.deep.equal(meant(rows));
   });
 
+  it('names no erased scan, also if another one is erased between a read and the write', async () => {
+    const organisation = randomUUID();
+    const [oldest, older, newest] = [await rowOf(organisation, 1), await rowOf(organisation, 2), await rowOf(organisation, 3)];
+    // A newer scan of a test key is not of the site.
+    await rowOf(organisation, 9, { test: true });
+    await sites.record([oldest, older, newest]);
+    const eraseOlder = async () => {
+      if (await scans.erase(organisation, older.id)) await sites.without([older.id]);
+    };
+    const crossed = (name: string) =>
+      new Proxy(database.db.collection(name), {
+        get: (target, key: 'replaceOne') =>
+          key === 'replaceOne'
+            ? async (...given: Parameters<typeof target.replaceOne>) => {
+                await eraseOlder();
+                return target.replaceOne(...given);
+              }
+            : target[key],
+      });
+    const late = createSites({ collection: crossed } as unknown as typeof database.db);
+    await scans.erase(organisation, newest.id);
+    await late.without([newest.id]);
+    expect(await sites.of(organisation, HOSTS[0]!)).to.deep.equal(meant([oldest]));
+    await scans.erase(organisation, oldest.id);
+    await sites.without([oldest.id]);
+    expect(await sites.of(organisation, HOSTS[0]!)).to.deep.equal([]);
+  });
+
   it('looks at a limited number of sites per query with filters, and says where to continue', async () => {
     const organisation = randomUUID();
     const few = createSites(database.db, 3);

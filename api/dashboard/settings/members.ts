@@ -24,7 +24,7 @@ import {
 import { formOf } from '../../web/html-scope.ts';
 import { csrfField, doneOf, emailField, errorOf, mustWait, titledPage } from '../forms.ts';
 import { ROLE_CHOICES, ROLE_TEXTS, roleOf } from '../names.ts';
-import type { Role } from '../../../core/accounts.ts';
+import { type Role, ROLES } from '../../../core/accounts.ts';
 import type { Member } from '../../../stores/accounts/users.ts';
 import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
@@ -139,7 +139,8 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
       subject: `${changed.member.email}: ${ROLE_TEXTS[role].name.toLowerCase()}`,
     });
     const { id } = callerOf(request).organisation;
-    await tellLimitedKeys(noticesOf(request), id, changed.member.email, request.viewer!.email);
+    if (ROLES.indexOf(role) > ROLES.indexOf(changed.before))
+      await tellLimitedKeys(noticesOf(request), id, changed.member.email, request.viewer!.email);
     if (role === 'owner') await tellNewOwner(request, changed.member.email);
     // Someone who is no longer an owner may not see this page.
     const self = changed.member.email === request.viewer!.email && role !== 'owner';
