@@ -85,7 +85,7 @@ describe('creators of API keys', () => {
       return name === 'keys' ? { updateMany } : collection;
     };
     const remove = createMemberships({ collection: crossed } as unknown as typeof database.db).remove;
-    expect(await remove(organisation, ANN.createdBy, { lastOwner: false })).to.deep.equal({ ok: true });
+    expect(await remove(organisation, ANN.createdBy, { lastOwner: false })).to.deep.equal({ ok: true, before: 'viewer' });
     expect((await keys().find(organisation, key.id))!.scopes).to.deep.equal(permissionsOf('viewer'));
     expect(await remove(organisation, BEN.createdBy, { lastOwner: false })).to.deep.equal({ ok: false, reason: 'last_owner' });
   });
