@@ -149,6 +149,8 @@ describe('operator: neighbours', function () {
   }
   /** The lower quartile: other work on this machine delays some of them. */
   const usual = (sorted: readonly number[]): number => sorted[sorted.length >> 2]!;
+  /** The upper quartile at rest, if other tests run at the same time: they delay by tens of milliseconds, neighbours by seconds. */
+  const slowest = (sorted: readonly number[]): number => sorted[(sorted.length * nightly(3, 1)) >> 2]!;
 
   it('start scans of others as fast as at rest while five of ten organisations make the operator wait', async () => {
     for (const id of OTHERS) await addOrganisation(id, []);
@@ -198,8 +200,8 @@ describe('operator: neighbours', function () {
     );
     const beside = await measure();
 
-    const ratio = usual(beside) / usual(atRest);
-    const figures = `at rest ${Math.round(usual(atRest))} ms (at most ${Math.round(atRest.at(-1)!)}), beside five neighbours ${Math.round(usual(beside))} ms (at most ${Math.round(beside.at(-1)!)}): ${ratio.toFixed(2)} times`;
+    const ratio = usual(beside) / slowest(atRest);
+    const figures = `at rest ${Math.round(usual(atRest))} to ${Math.round(slowest(atRest))} ms (at most ${Math.round(atRest.at(-1)!)}), beside five neighbours ${Math.round(usual(beside))} ms (at most ${Math.round(beside.at(-1)!)}): ${ratio.toFixed(2)} times`;
     console.log(`      ${figures}`);
     expect(
       lines.filter(({ message }) => /cannot write to a waiting scan|reconcile failed/.test(message)).length,
