@@ -117,7 +117,7 @@ export function createIdentityProvider(options: IdentityProviderOptions) {
         code_challenge_method: 'S256',
         state: flow.state,
         nonce: flow.nonce,
-        // Not `prompt=login`, which Google refuses.
+        // Not `prompt=login`, which Google does not document.
         ...(fresh && { max_age: '0' }),
       });
       return { url, flow };
