@@ -4,7 +4,7 @@ import { CliError, errorMessage, printable } from './errors.ts';
 import { type Answer, causeOf, readAnswer, retryAfterOf } from './service/answers.ts';
 import { backOff, type Waiting } from './service/budget.ts';
 import { canBeHeader } from './config.ts';
-import { fetchTrusting } from './service/network.ts';
+import { fetchTrusting, remedyOf } from './service/network.ts';
 
 /** Where a job of a CI system may comment: read from the variables that the system sets. */
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -228,7 +228,7 @@ async function ask(system: CommentSystem, url: string, init: RequestInit, deps: 
   return answer;
 }
 
-/** Sends one request with the token. Follows no redirect, which could carry the token to another host. @throws Temporary */
+/** Sends one request with the token. Follows no redirect, which could carry the token to another host. @throws Temporary, and CliError if its name or certificate is wrong */
 async function send(system: CommentSystem, url: string, init: RequestInit, { budget, version, signal }: PublishDeps): Promise<Answer> {
   let response: Response;
   let answer: Answer;
@@ -241,7 +241,9 @@ async function send(system: CommentSystem, url: string, init: RequestInit, { bud
     });
     answer = await readAnswer(response);
   } catch (error) {
-    throw new Temporary(`${system.name} cannot be reached (${withoutToken(system, causeOf(error))})`, null);
+    const why = `${system.name} cannot be reached (${withoutToken(system, causeOf(error))})`;
+    const remedy = remedyOf(error, `the address of ${system.name}`);
+    throw remedy === null ? new Temporary(why, null) : new CliError(`${why}.`, remedy);
   }
   const wait = rateLimitSeconds(response);
   if (TEMPORARY.has(answer.status) || (answer.status === 403 && wait !== null))

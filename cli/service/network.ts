@@ -20,12 +20,11 @@ export const isUnsent = (error: unknown): boolean =>
   isOfUnknownAuthority(error) ||
   /^(CERT_|ERR_TLS_CERT|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|E(HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT)/.test(codeOf(error));
 
-/** What to do about a failure that another attempt does not change; null for others. */
-export function remedyOf(error: unknown): string | null {
-  if (codeOf(error) === 'ENOTFOUND')
-    return 'Check the name in CURBCUT_URL. If only a proxy knows it, set HTTPS_PROXY (HTTP_PROXY for http).';
+/** What to do about a failure that another attempt does not change; null for others. @param address what names the host */
+export function remedyOf(error: unknown, address: string): string | null {
+  if (codeOf(error) === 'ENOTFOUND') return `Check ${address}. If only a proxy knows the host, set HTTPS_PROXY (HTTP_PROXY for http).`;
   if (isOfUnknownAuthority(error)) return 'Set NODE_EXTRA_CA_CERTS to a file with the certificate of the authority, as PEM.';
-  return /^(CERT_|ERR_TLS_CERT)/.test(codeOf(error)) ? 'Check CURBCUT_URL, and the certificate of the service.' : null;
+  return /^(CERT_|ERR_TLS_CERT)/.test(codeOf(error)) ? `Check ${address}, and the certificate of the host.` : null;
 }
 
 let trustsSystem = false;

@@ -71,7 +71,7 @@ export function createRequests(options: RequestOptions, budget: Budget): Request
       options.signal.throwIfAborted();
       if (error instanceof CliError) throw error;
       const why = `${options.baseUrl} cannot be reached (${causeOf(error)})`;
-      const [unsent, remedy] = [isUnsent(error), remedyOf(error)];
+      const [unsent, remedy] = [isUnsent(error), remedyOf(error, 'CURBCUT_URL')];
       if (remedy !== null && !isKnown) throw new CliError(`${why}.`, remedy);
       isKnown ||= !unsent;
       return { answer: null, why, unsent };

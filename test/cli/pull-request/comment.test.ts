@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { writeLogin } from '../../../cli/config.ts';
 import { smallReport } from '../../report/samples.ts';
+import { createAuthority, restoreAuthorities, startTlsFront } from '../../support/private-authority.ts';
 import { curbcut, KEY, replies, routes, SCAN_ID, startService } from '../service.ts';
 import { own, startForge, TOKEN, written, type Forge } from './forges.ts';
 
@@ -12,6 +13,7 @@ const MARKER = '<!-- curbcut:www.example.org -->';
 type Environment = Record<string, string | undefined>;
 
 describe('curbcut comment', () => {
+  restoreAuthorities();
   let folder: string;
   let file: string;
   let event: string;
@@ -251,6 +253,21 @@ describe('curbcut comment', () => {
     } finally {
       await github.close();
       await gitlab.close();
+    }
+  });
+
+  it('ends at once if the certificate of the system is of an unknown authority', async () => {
+    const forge = await startForge('github');
+    const front = await startTlsFront(Number(new URL(forge.url).port), createAuthority('unknown').issue());
+    try {
+      const url = `https://127.0.0.1:${front.port}`;
+      const environment = { GITHUB_TOKEN: TOKEN, GITHUB_REPOSITORY: 'acme/shop', GITHUB_API_URL: url, GITHUB_EVENT_PATH: event };
+      const ran = await curbcut(['comment', file, '--github'], { environment });
+      expect([ran.code, ran.slept]).to.deep.equal([2, []]);
+      expect(ran.stderr).to.match(/GitHub cannot be reached \(.*certificate.*\)\.\nSet NODE_EXTRA_CA_CERTS/);
+    } finally {
+      await front.close();
+      await forge.close();
     }
   });
 
