@@ -10,7 +10,7 @@ import { alreadyCreated } from '../http/plugins/idempotency.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { askedBy, createKeyManagement } from './key-management.ts';
 import { tellOfNewKey } from './owner-notices.ts';
-import { isReauthenticated } from './sessions/reauthentication.ts';
+import { isReauthenticated } from './sessions/plugin.ts';
 import { growing, nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
@@ -82,7 +82,7 @@ export const ListedKey = Type.Object(
         {
           email: Type.String(),
           role: growing(ROLES),
-          left: Type.Boolean({ description: 'Whether the person belongs to the organisation no more. `role` is then the last one.' }),
+          left: Type.Boolean({ description: 'Whether the person has left the organisation. `role` is then the last one.' }),
         },
         {
           description:

@@ -59,7 +59,7 @@ export async function tellLimitedKeys(to: OwnerNotices, organisation: string, pe
 export async function tellOfNewKey(request: FastifyRequest, { name }: ApiKey): Promise<void> {
   if (request.caller?.actor.kind !== 'user') return;
   const { actor, organisation } = request.caller;
-  const once = `${organisation.id}:${actor.email}:${new Date().toISOString().slice(0, 13)}`;
+  const once = `${organisation.id}:${actor.email}:${request.server.now().toISOString().slice(0, 13)}`;
   await tellOwners(noticesOf(request), organisation.id, {
     event: 'key_created',
     person: actor.email,

@@ -127,7 +127,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
         invitations.create({ ...invitation, organisation: id, createdBy: auditName(actor) }),
       cancel: (invitationId: string) => invitations.cancel(id, invitationId),
     },
-    /** Why the caller, whose request began with these scopes, has them no more; null if it has. A new key of a person follows the role. */
+    /** Why the caller no longer has the scopes with which its request began; null if it has them. A new key of a person follows the role. */
     lostRights: async (scopes: readonly KeyScope[]) => {
       if (actor.kind === 'user') return (await sessions.usable([actor.sessionId])).has(actor.sessionId) ? null : 'session_required';
       const [usable, key] = await Promise.all([keys.usable([actor.keyId]), keys.find(id, actor.keyId)]);

@@ -41,6 +41,19 @@ export function signedInOf({ session }: Pick<FastifyRequest, 'session'>): Signed
   return signedIn;
 }
 
+const REAUTHENTICATED_MS = 600_000;
+
+/**
+ * Whether the person of a session proved lately who they are, with a second factor if the account has one. A browser that was left
+ * open, or a stolen session, is not enough. @throws TypeError before sign-in
+ */
+export async function isReauthenticated(request: FastifyRequest): Promise<boolean> {
+  const { session, user } = signedInOf(request);
+  const { stores, now } = request.server;
+  if (now().getTime() - session.provedAt.getTime() >= REAUTHENTICATED_MS) return false;
+  return session.secondFactor !== null || !(await stores.secondFactors.find(user.email)).any;
+}
+
 const FORM_SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 /** The secret of a session's CSRF tokens. It cannot be turned back into that of the session. */

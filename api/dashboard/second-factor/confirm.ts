@@ -1,8 +1,8 @@
 /** Asks a signed-in person to confirm who they are: by a second factor if there is one, else by the password. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { ownPath } from '../../accounts/sessions/require-session.ts';
-import { signedInOf } from '../../accounts/sessions/plugin.ts';
-import { isReauthenticated } from '../../accounts/sessions/reauthentication.ts';
+import { isReauthenticated, signedInOf } from '../../accounts/sessions/plugin.ts';
+
 import { button, type FormError, hiddenField, linkButton } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type HtmlValue } from '../../web/html.ts';
