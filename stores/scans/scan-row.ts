@@ -132,14 +132,15 @@ export type ScanChange = Partial<
 
 /**
  * Returns the effective part of a change, or null if there is none. A row in a terminal phase does not change, a phase
- * never moves backwards, page counts never decrease, and fields that already have the value are left out.
+ * never moves backwards, page counts decrease only at the end, and fields that already have the value are left out.
  */
 export function changedFields(row: ScanRow, change: ScanChange): ScanChange | null {
   if (isTerminal(row.phase)) return null;
   const wanted: ScanChange = { ...change };
   if (wanted.phase !== undefined && !mayMove(row.phase, wanted.phase)) delete wanted.phase;
-  // The end of a scan states the pages of its report, whatever an earlier attempt had tested.
-  if (wanted.pages !== undefined && wanted.outcome === undefined) wanted.pages = farthest(row.pages, wanted.pages);
+  // The end states the pages that count for the scan, whatever a Job that was lost had tested.
+  const ends = wanted.phase !== undefined && isTerminal(wanted.phase);
+  if (wanted.pages !== undefined && !ends) wanted.pages = farthest(row.pages, wanted.pages);
   const changed = Object.entries(wanted).filter(
     ([field, value]) => value !== undefined && !isDeepStrictEqual(value, row[field as keyof ScanChange]),
   );

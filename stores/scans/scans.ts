@@ -85,7 +85,7 @@ export function createScans(db: Db) {
 
     /**
      * Applies a change in one guarded operation. A row in a terminal phase never changes, a phase never moves backwards
-     * (core/scan/phases.ts), and page counts never decrease. A change without effect does not raise the version.
+     * (core/scan/phases.ts), and page counts decrease only at the end. A change without effect does not raise the version.
      * @param known the row as the caller has just read it, which saves a read; it may be outdated
      * @returns the current row, and whether this call changed it; null if there is no such row
      */
