@@ -275,6 +275,8 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['comparisons', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['comparisons', { scans: 1 }, {}],
   ['idempotency', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  // For the answers about a deleted scan. Sparse, because few are about one.
+  ['idempotency', { 'repetition.scan': 1 }, { sparse: true }],
   // For what is due next. What is passed over is in the index, because many deliveries of one webhook may be due.
   ['outbox', { state: 1, priority: 1, dueAt: 1, fairnessKey: 1, organisation: 1 }, {}],
   // For the list of a webhook.

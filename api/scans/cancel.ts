@@ -40,6 +40,7 @@ export const cancelRoutes: FastifyPluginAsyncTypebox = async (scope) => {
     // The end of the scan that an interrupted request with the same Idempotency-Key asked for is its success, which it may not have recorded.
     if (request.idempotent?.takenOver && row.phase === 'canceled') await recordScan(request, 'cancel', row, scope.logger);
     else await cancelScan(request, row);
+    if (request.idempotent !== null) request.idempotent.scan = row.id;
     return reply.code(202).header('Retry-After', POLL_AGAIN_SECONDS).send(toResult(row));
   });
 };

@@ -18,8 +18,9 @@ const DELETE_SCAN = {
   summary: 'Delete a scan with its reports',
   description:
     'At once, no list, page or baseline has the scan any more, and no link to its reports is given. The reports, its webhook events and ' +
-    'deliveries and its comparisons are deleted within minutes. Credits, the ledger and the audit log stay, and so does an AccessibilityScan ' +
-    'in the cluster. A scan in progress is not deleted: cancel it first. A test key deletes only scans of test keys.',
+    'deliveries, its comparisons and stored answers that name it are deleted within minutes. Credits, the ledger and the audit log stay, ' +
+    'and so does an AccessibilityScan in the cluster. A scan in progress is not deleted: cancel it first. A test key deletes only scans ' +
+    'of test keys.',
   security: keyWith('scans:delete'),
   params: ScanPath,
   response: {

@@ -205,6 +205,8 @@ export const webhookRoutes: FastifyPluginAsyncTypebox = async (scope) => {
 
   scope.post('/v1/webhooks/:webhook_id/deliveries/:delivery_id/replay', { config: CONFIG, schema: REPLAY }, async (request, reply) => {
     const { webhook_id: id, delivery_id: delivery } = request.params;
-    return reply.code(202).send(toDeliveryBody(await replayDelivery(request, id, delivery)));
+    const again = await replayDelivery(request, id, delivery);
+    if (request.idempotent !== null) request.idempotent.scan = again.scan;
+    return reply.code(202).send(toDeliveryBody(again));
   });
 };

@@ -149,10 +149,12 @@ const REMOVED_AGAIN_MS = 3_600_000;
 
 /** Removes reports for the first time, or again. The row follows: it is kept, or deleted if its scan is erased. */
 async function removeDue(context: OperatorContext, { row: { id, createdAt }, again, erased }: Removable): Promise<void> {
-  const { stores: { scans, sites, deliveries, webhookEvents, knownIssues }, clock } = context; // prettier-ignore
+  const { stores: { scans, sites, deliveries, webhookEvents, knownIssues, idempotency }, clock } = context; // prettier-ignore
   try {
     await removeReports(context, id);
     if (erased) await Promise.all([deliveries.removeOf(id), webhookEvents.erase(id), knownIssues.removeChosen(id), sites.without([id])]);
+    // Last, because a request that is done again must not find a delivery.
+    if (erased) await idempotency.removeOf(id);
   } catch (error) {
     await scans.notRemoved(id, clock.now());
     throw error;

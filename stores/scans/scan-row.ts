@@ -131,8 +131,8 @@ export type ScanChange = Partial<
 >;
 
 /**
- * Returns the effective part of a change, or null if there is none. A row in a terminal phase does not change, a phase
- * never moves backwards, page counts decrease only at the end, and fields that already have the value are left out.
+ * Returns the effective part of a change, or null if there is none. A row in a terminal phase does not change. A phase never moves
+ * backwards, and page counts decrease only at the end. Fields that already have the value are left out.
  */
 export function changedFields(row: ScanRow, change: ScanChange): ScanChange | null {
   if (isTerminal(row.phase)) return null;

@@ -7,8 +7,15 @@ import type { Db, Document } from 'mongodb';
 import { retryRace } from '../mongo-retry.ts';
 
 /** What a repeated request gets: the first response, or only the ID of what it was about, because it held a secret. */
-export type Repetition =
-  { status: number; headers: Readonly<Record<string, string>>; /** Null: it had none. */ body: string | null } | { secretOf: string };
+export type Repetition = FirstResponse | { secretOf: string };
+interface FirstResponse {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  /** Null: it had none. */
+  body: string | null;
+  /** The scan whose address the body names. */
+  scan?: string;
+}
 
 /** A claim that a request owns until its lease ends. */
 export interface OwnedClaim {
@@ -121,6 +128,11 @@ export function createIdempotency(db: Db) {
     /** Stores what a repeated request gets, for the rest of the 24 hours. No request takes the claim over any more. */
     async complete(claim: OwnedClaim, repetition: Repetition) {
       await claims.updateOne(own(claim), [{ $set: { repetition: { $literal: repetition }, leaseUntil: '$expiresAt' } }]);
+    },
+
+    /** Deletes the claims whose responses name the address of a scan. Their requests are done again, and do not find the scan. */
+    async removeOf(scan: string) {
+      await claims.deleteMany({ 'repetition.scan': scan });
     },
 
     /**

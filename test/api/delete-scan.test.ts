@@ -54,6 +54,28 @@ describe('DELETE /v1/scans/{scan_id}', () => {
     expect(await context.stores.scans.find(done.id, id)).to.not.equal(null);
   });
 
+  it('leaves no stored answer that names its address', async () => {
+    const { id, key } = await context.organisation({ credits: 10 });
+    const { body } = await context.request('POST', '/v1/ci/scans', {
+      key,
+      body: { ...SUBMISSION, url: 'https://example.com/secret-launch' },
+    });
+    const scan = body.scan_id as string;
+    const fields = { name: 'hook', url: 'https://hooks.example/', events: ['scan.failed'], format: 'json', creditsBelow: 1 } as const;
+    const added = await context.stores.webhooks.add({ ...fields, organisation: id, createdBy: 'x' });
+    const webhook = added.ok ? added.webhook.id : '';
+    const about = { webhook, organisation: id, scan, event: `scan.failed:${scan}`, type: 'scan.failed', order: 0 } as const;
+    const [delivery] = await context.stores.deliveries.enqueue([{ ...about, body: 'https://example.com/secret-launch' }]);
+    for (const path of [`/v1/ci/scans/${scan}/cancel`, `/v1/webhooks/${webhook}/deliveries/${delivery!.id}/replay`])
+      expect((await context.request('POST', path, { key, headers: { 'Idempotency-Key': path } })).text, path).to.include('secret-launch');
+    const stored = async () =>
+      JSON.stringify(await context.db.collection('idempotency').find().toArray()).split('secret-launch').length - 1;
+    expect(await stored()).to.equal(2);
+    // As the sweeper of the operator does.
+    await context.stores.idempotency.removeOf(scan);
+    expect(await stored()).to.equal(0);
+  });
+
   it('charges no repeated submission again', async () => {
     const { id, key } = await context.organisation({ credits: 10 });
     const submit = () => context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers: { 'Idempotency-Key': 'once' } });

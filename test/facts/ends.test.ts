@@ -65,7 +65,9 @@ const SHOWN: Readonly<Record<string, readonly (readonly [file: string, title: st
   ],
   'scan, deleted': [
     ['test/api/delete-scan.test.ts', 'takes it from every list at once, is recorded once'],
+    ['test/api/delete-scan.test.ts', 'leaves no stored answer that names its address'],
     ['test/api/delete-scan.test.ts', 'charges no repeated submission again'],
+    ['test/operator/sweeper.test.ts', 'deletes the reports of a purged organisation at once'],
   ],
   'site, deleted': [
     ['test/api/delete-scan.test.ts', 'takes its ended scans after an owner has entered the host'],

@@ -287,8 +287,12 @@ describe('operator: the sweeper', function () {
     await context.stores.sites.record([row]);
     const data = { scanId: scan.id, url: 'https://secret.example/' } as unknown as ScheduleRegression;
     await context.stores.webhookEvents.add({ scan: scan.id, organisation: row.organisation, at: now, data });
+    const key = { organisation: 'acme', key: 'k', fingerprint: 'f', resourceId: 'r', leaseSeconds: 60 };
+    const claimed = await context.stores.idempotency.claim(key);
+    if (claimed.ok) await context.stores.idempotency.complete(claimed.claim, { status: 202, headers: {}, body: 'x', scan: scan.id });
     await context.stores.scans.eraseAll(row.organisation);
     expect(await sweepIn(1)).to.include({ erased: 1, failed: 0 });
+    expect(await context.db.collection('idempotency').countDocuments({ 'repetition.scan': scan.id })).to.equal(0);
     expect(await context.stores.sites.of(row.organisation, row.site), 'after a crash of the deletion').to.deep.equal([]);
     expect(JSON.stringify(await context.db.collection('webhook_events').find().toArray())).to.not.include('secret.example');
     expect(await knownIssues.chosenFor(scan.id)).to.equal(undefined);

@@ -97,6 +97,25 @@ describe('idempotency keys', () => {
     expect(await claim()).to.deep.include({ reason: 'held', repetition: null });
   });
 
+  it('is deleted with the scan whose address the response names, and is not about that scan once it was claimed anew', async () => {
+    const about = async (scan?: string) =>
+      idempotency.complete(await own(), { status: 202, headers: {}, body: 'x', ...(scan && { scan }) });
+    await about('deleted');
+    const named = key;
+    await set({ expiresAt: past() });
+    await own();
+    key = randomUUID();
+    await about('kept');
+    key = randomUUID();
+    await about();
+    const other = key;
+    key = randomUUID();
+    await about('deleted');
+    await idempotency.removeOf('deleted');
+    expect(await claim(), 'deleted').to.deep.include({ ok: true });
+    for (key of [named, other]) expect(await claim(), 'kept').to.include({ ok: false, reason: 'held' });
+  });
+
   it('does not keep the response of a request whose claim was taken over', async () => {
     const slow = await own();
     await set({ leaseUntil: past() });

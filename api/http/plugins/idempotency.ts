@@ -31,9 +31,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     /**
      * The claim of the request's Idempotency-Key: the ID of what it creates, and whether an earlier request with the key may
-     * have created it. Null without the header, and in routes that answer repeated requests themselves.
+     * have created it. Null without the header, and in routes that answer repeated requests themselves. A route whose response
+     * names the address of a scan sets `scan`: the response is not kept longer than the scan.
      */
-    idempotent: Pick<OwnedClaim, 'resourceId' | 'takenOver'> | null;
+    idempotent: (Pick<OwnedClaim, 'resourceId' | 'takenOver'> & { scan?: string | null }) | null;
   }
 }
 
@@ -159,7 +160,8 @@ function repetitionOf(request: FastifyRequest, reply: FastifyReply, payload: unk
     const value = reply.getHeader(name);
     return value === undefined ? [] : [[name, String(value)]];
   });
-  return { status, headers: Object.fromEntries(headers) as Record<string, string>, body: payload ?? null };
+  const scan = request.idempotent?.scan;
+  return { status, headers: Object.fromEntries(headers) as Record<string, string>, body: payload ?? null, ...(scan != null && { scan }) };
 }
 
 interface Answer {
