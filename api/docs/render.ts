@@ -22,7 +22,7 @@ export const DOC_GROUPS = [
   { title: 'Kubernetes', pages: ['kubernetes', 'gitops'] },
   {
     title: 'Run an installation',
-    pages: ['install', 'production', 'chart', 'operate', 'sizing', 'security'],
+    pages: ['install', 'production', 'chart', 'sign-in-with-a-provider', 'operate', 'sizing', 'security'],
   },
 ] as const;
 

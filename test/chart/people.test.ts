@@ -24,6 +24,7 @@ const SIGN_IN = {
   'oidc.clientId': 'curbcut',
   'oidc.existingSecret.name': 'oidc',
   'oidc.name': 'Acme',
+  'oidc.emailsVerified': true,
   'networkPolicy.oidc.to': ANY,
 };
 const TURNSTILE = { 'turnstile.siteKey': '0x4AAA', 'turnstile.existingSecret.name': 'turnstile', 'networkPolicy.turnstile.to': ANY };
@@ -61,6 +62,7 @@ describe('mail, sign-in and public pages in the chart', () => {
       OIDC_ISSUER: 'https://login.example.com/realms/acme',
       OIDC_CLIENT_ID: 'curbcut',
       OIDC_NAME: 'Acme',
+      OIDC_EMAILS_VERIFIED: 'true',
       TURNSTILE_SITE_KEY: '0x4AAA',
       TRUSTED_PROXIES: '10.0.0.0/8,fd00::1',
       DASHBOARD: 'true',
@@ -124,6 +126,14 @@ describe('mail, sign-in and public pages in the chart', () => {
   it('reject values that are missing or misspelt, and name them', () => {
     expect(refusalOf({ ...PLAIN, 'smtp.url': 'mail.example.com' })).to.match(/smtp.*url/s);
     expect(refusalOf({ ...PLAIN, ...SIGN_IN, 'oidc.clientId': '' })).to.match(/oidc\.clientId .* belong together/);
+    for (const [path, refusal] of [
+      ['Common/v2.0', /oidc\.emailsVerified is set, .* any tenant/],
+      ['realms/common', null],
+    ] as const) {
+      const values = { ...PLAIN, ...SIGN_IN, 'oidc.issuer': `https://login.microsoftonline.com/${path}` };
+      if (refusal === null) expect(() => render(values)).to.not.throw();
+      else expect(refusalOf(values)).to.match(refusal);
+    }
     expect(refusalOf({ ...PLAIN, 'oidc.clientSecret': 'a' })).to.match(/clientSecret/);
     expect(refusalOf({ ...PLAIN, 'api.trustedProxies': ['ingress'] })).to.match(/trustedProxies/);
     const ingress = { enabled: true, hosts: [{ host: 'scan.example.com' }] };

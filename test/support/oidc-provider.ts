@@ -7,8 +7,12 @@ export interface TestProvider {
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** Who signs in next. */
-  person: { sub: string; email: string; email_verified: boolean; name?: string };
+  /** Who signs in next, as the UserInfo endpoint says it. */
+  person: { sub: string; email?: unknown; email_verified?: unknown; [claim: string]: unknown };
+  /** What the ID token says besides. */
+  idToken: Readonly<Record<string, unknown>>;
+  /** Requests for UserInfo. */
+  asked: number;
   /** Seconds since their sign-in here, which ID tokens state. */
   age: number;
   /** Opens the address of a sign-in as a browser would, and returns the address to which the provider sends it back. */
@@ -16,8 +20,18 @@ export interface TestProvider {
   close(): Promise<void>;
 }
 
+/** Claims that are given with the scope openid, because providers do not agree on others. */
+const CLAIMS = 'sub email email_verified name preferred_username oid tid hd groups roles realm_access cognito:groups'.split(' ');
+
+interface ProviderOptions {
+  /** How the client sends its secret; it is refused in another way. Default: the two that browsers' clients use. */
+  method?: 'client_secret_basic' | 'client_secret_post';
+  /** Whether the metadata name the methods. Default: true. */
+  named?: boolean;
+}
+
 /** @param redirectUri the address of the client to return to */
-export async function startProvider(redirectUri: string): Promise<TestProvider> {
+export async function startProvider(redirectUri: string, { method, named = true }: ProviderOptions = {}): Promise<TestProvider> {
   const server: Server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -28,24 +42,41 @@ export async function startProvider(redirectUri: string): Promise<TestProvider> 
     clientId,
     clientSecret,
     person: { sub: '', email: '', email_verified: true },
+    idToken: {},
+    asked: 0,
     age: 0,
     signIn,
     close,
   };
   const provider = new Provider(issuer, {
     clients: [
-      { client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri], response_types: ['code'], require_auth_time: true },
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: [redirectUri],
+        response_types: ['code'],
+        require_auth_time: true,
+        ...(method && { token_endpoint_auth_method: method }),
+      },
     ],
     pkce: { required: () => true },
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    claims: { openid: CLAIMS, email: [], profile: [] },
+    conformIdTokenClaims: false,
+    clientAuthMethods: method === undefined ? ['client_secret_basic', 'client_secret_post'] : [method],
+    discovery: named ? {} : { token_endpoint_auth_methods_supported: undefined },
     cookies: { keys: ['test'] },
     features: { devInteractions: { enabled: false } },
     findAccount: (_context, id) => {
-      const { person } = self;
-      return { accountId: id, claims: () => Promise.resolve({ ...person, sub: id }) };
+      const { person, idToken } = self;
+      return { accountId: id, claims: (use) => Promise.resolve({ ...(use === 'id_token' ? idToken : person), sub: id }) };
     },
   });
   server.on('request', (request, response) => {
+    const { authorization } = request.headers;
+    if (request.url === '/me') self.asked += 1;
+    // The library takes the secret of a client in either way.
+    if (request.url === '/token' && method !== undefined && (authorization !== undefined) !== (method === 'client_secret_basic'))
+      return void response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"invalid_client"}');
     if (request.url?.startsWith('/interaction/') !== true) return void provider.callback()(request, response);
     void (async () => {
       const { prompt, params, session } = await provider.interactionDetails(request, response);

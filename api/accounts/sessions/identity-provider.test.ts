@@ -24,6 +24,23 @@ describe('identityProblems', () => {
       [`OIDC_ISSUER is not set; ${NEEDS}`, `OIDC_CLIENT_ID is not set; ${NEEDS}`],
     ],
   ];
+  const tenants = 'is for accounts of any tenant';
+  const issuers: [path: string, accepted: boolean][] = [
+    ['common/v2.0', false],
+    ['Organizations/v2.0/', false],
+    ['consumers', false],
+    ['9188040d-6c67-4c5b-b112-36a304b66dad/v2.0', false],
+    ['0b5d3a58-1f5e-4c0c-8a35-7f1f3e3b2a11/v2.0', true],
+    ['realms/common', true],
+    ['commons', true],
+  ];
+  for (const [path, accepted] of issuers)
+    it(`${accepted ? 'accepts' : 'refuses'} the addresses of /${path} as verified`, () => {
+      const environment = { ...complete, OIDC_ISSUER: `https://login.microsoftonline.com/${path}` };
+      expect(identityProblems(environment)).to.deep.equal([]);
+      const problems = identityProblems({ ...environment, OIDC_EMAILS_VERIFIED: 'true' });
+      expect(problems.map((problem) => problem.includes(tenants))).to.deep.equal(accepted ? [] : [true]);
+    });
   for (const [what, environment, problems] of cases)
     it(`${problems.length === 0 ? 'accepts' : 'rejects'} ${what}`, () => expect(identityProblems(environment)).to.deep.equal(problems));
 });

@@ -20,6 +20,11 @@ export const IdentitySettings = {
   ),
   OIDC_CLIENT_ID: Type.Optional(text('the id of this service at the OpenID Connect provider')),
   OIDC_CLIENT_SECRET: Type.Optional(text('the secret of this service at the OpenID Connect provider', secret)),
+  OIDC_EMAILS_VERIFIED: Type.Boolean({
+    default: false,
+    description:
+      'true if e-mail addresses count as verified where the provider does not say; only for an issuer with one tenant, which is your own',
+  }),
   OIDC_NAME: text('the name of the OpenID Connect provider on the sign-in page', { default: 'single sign-on' }),
   LOCAL_PASSWORDS: Type.Boolean({ default: true, description: 'true, or false to permit sign-in only at the OpenID Connect provider' }),
 };
@@ -28,17 +33,31 @@ export interface IdentityProviderSettings {
   issuer: string;
   clientId: string;
   clientSecret: Credential;
+  /** Whether an address counts as verified if the provider does not say. Default: false. */
+  emailsVerified?: boolean;
   /** The text after "Sign in with". */
   name: string;
   /** Whether users may also sign in with passwords. */
   localPasswords: boolean;
+  /** The time limit of one request to the provider, in seconds. Default: 5. */
   timeoutSeconds?: number;
+}
+
+/** Issuers of Microsoft Entra ID at which anyone can have an account with any address. The last one is the tenant of personal accounts. */
+const MANY_TENANTS = /^https?:\/\/[^/]+\/+(common|organizations|consumers|9188040d-6c67-4c5b-b112-36a304b66dad)([/?#]|$)/i;
+
+function tenantProblems({ OIDC_EMAILS_VERIFIED, OIDC_ISSUER = '' }: Record<string, string | undefined>): string[] {
+  const [, tenant] = (OIDC_EMAILS_VERIFIED === 'true' && MANY_TENANTS.exec(OIDC_ISSUER)) || [];
+  if (tenant === undefined) return [];
+  const why = `OIDC_EMAILS_VERIFIED is "true", but OIDC_ISSUER is for accounts of any tenant (${tenant}), where anyone can have any address`;
+  return [`${why}; set the issuer of your own tenant, such as https://login.microsoftonline.com/TENANT-ID/v2.0.`];
 }
 
 /** The mistakes that the schema cannot express. */
 export function identityProblems(environment: Record<string, string | undefined>): string[] {
   const missing = REQUIRED.filter((name) => !environment[name]);
   const configured = missing.length < REQUIRED.length;
+  if (missing.length === 0) return tenantProblems(environment);
   if (configured) return missing.map((name) => `${name} is not set; the OpenID Connect provider needs ${REQUIRED.join(', ')}.`);
   return environment['LOCAL_PASSWORDS'] === 'false'
     ? [
@@ -55,18 +74,14 @@ export function identityProviderOf(
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = config;
   const clientSecret = live.credential('OIDC_CLIENT_SECRET');
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) return null;
-  return { issuer, clientId, clientSecret, name: config.OIDC_NAME, localPasswords: config.LOCAL_PASSWORDS };
+  const { OIDC_EMAILS_VERIFIED: emailsVerified, OIDC_NAME: name, LOCAL_PASSWORDS: localPasswords } = config;
+  return { issuer, clientId, clientSecret, emailsVerified, name, localPasswords };
 }
 
-export interface IdentityProviderOptions {
-  issuer: string;
-  clientId: string;
-  clientSecret: Credential;
+export type IdentityProviderOptions = Omit<IdentityProviderSettings, 'name' | 'localPasswords'> & {
   /** The address to which the provider returns the browser. */
   redirectUri: string;
-  /** The time limit of one request to the provider, in seconds. Default: 5. */
-  timeoutSeconds?: number;
-}
+};
 
 /** What the provider says about a person. */
 export interface Claims {
@@ -81,14 +96,14 @@ export interface Claims {
 export type Exchange = { ok: true; claims: Claims } | { ok: false; reason: 'refused'; cause: unknown };
 
 export function createIdentityProvider(options: IdentityProviderOptions) {
-  const { issuer, clientId, clientSecret, redirectUri, timeoutSeconds = 5 } = options;
+  const { issuer, clientId, clientSecret, emailsVerified = false, redirectUri, timeoutSeconds = 5 } = options;
   let discovered: { secret: string; configuration: Promise<oidc.Configuration> } | null = null;
 
   function configuration(): Promise<oidc.Configuration> {
     const secret = currentOf(clientSecret);
     if (discovered?.secret === secret) return discovered.configuration;
     const found = oidc
-      .discovery(new URL(issuer), clientId, secret, undefined, {
+      .discovery(new URL(issuer), clientId, secret, authenticationWith(secret), {
         timeout: timeoutSeconds,
         // The settings permit plain HTTP only on this machine.
         execute: issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : [],
@@ -134,10 +149,13 @@ export function createIdentityProvider(options: IdentityProviderOptions) {
           idTokenExpected: true,
         });
         const claims = tokens.claims()!;
-        // Many providers give the address only at the UserInfo endpoint.
-        const more = claims.email === undefined ? await oidc.fetchUserInfo(config, tokens.access_token, claims.sub) : claims;
-        const provedAt = claims.auth_time === undefined ? null : new Date(claims.auth_time * 1000);
-        return { ok: true, claims: { ...toClaims(claims.iss, claims.sub, more), provedAt } };
+        const { iss, sub, auth_time } = claims;
+        // Many providers give these only at the UserInfo endpoint, which not all have.
+        const incomplete = claims.email === undefined || (claims.email_verified === undefined && !emailsVerified);
+        const asked = incomplete && config.serverMetadata().userinfo_endpoint !== undefined;
+        const more = asked ? await oidc.fetchUserInfo(config, tokens.access_token, sub) : {};
+        const provedAt = auth_time === undefined ? null : new Date(auth_time * 1000);
+        return { ok: true, claims: { ...toClaims(iss, sub, { ...claims, ...more }, emailsVerified), provedAt } };
       } catch (error) {
         if (isRefusal(error)) return { ok: false, reason: 'refused', cause: error };
         throw error;
@@ -147,10 +165,34 @@ export function createIdentityProvider(options: IdentityProviderOptions) {
 }
 export type IdentityProvider = ReturnType<typeof createIdentityProvider>;
 
-function toClaims(issuer: string, subject: string, { email, email_verified, name }: Record<string, unknown>): Omit<Claims, 'provedAt'> {
+/** The ways to send the secret of a client, in the order of preference: the first one is the default of OIDC Discovery. */
+const AUTHENTICATION = [
+  ['client_secret_basic', oidc.ClientSecretBasic],
+  ['client_secret_post', oidc.ClientSecretPost],
+] as const;
+
+/** Sends the secret in a way that the provider's metadata name. The library sends it in the body, whatever they name. */
+function authenticationWith(secret: string): oidc.ClientAuth {
+  return (server, ...request) => {
+    const named = AUTHENTICATION.find(([name]) => server.token_endpoint_auth_methods_supported?.includes(name));
+    const [, authenticate] = named ?? AUTHENTICATION[0];
+    return authenticate(secret)(server, ...request);
+  };
+}
+
+type Said = Readonly<Record<string, unknown>>;
+
+function toClaims(
+  issuer: string,
+  subject: string,
+  { email, email_verified, name }: Said,
+  emailsVerified: boolean,
+): Omit<Claims, 'provedAt'> {
+  // Amazon Cognito says it as text. What the provider denies is never verified.
+  const verified = email_verified === true || email_verified === 'true' || (email_verified === undefined && emailsVerified);
   return {
     identity: { issuer, subject },
-    email: typeof email === 'string' && email_verified === true ? email.trim().toLowerCase() : null,
+    email: typeof email === 'string' && verified ? email.trim().toLowerCase() : null,
     name: typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 100) : null,
   };
 }
@@ -158,7 +200,7 @@ function toClaims(issuer: string, subject: string, { email, email_verified, name
 /** Whether the provider or a check of its response said no. Other errors are outages. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof oidc.AuthorizationResponseError) return true;
-  if (error instanceof oidc.ResponseBodyError) return error.status < 500;
+  if (error instanceof oidc.ResponseBodyError || error instanceof oidc.WWWAuthenticateChallengeError) return error.status < 500;
   return (
     error instanceof oidc.ClientError && !['OAUTH_TIMEOUT', 'OAUTH_ABORT'].includes(error.code ?? '') && !(error.cause instanceof TypeError)
   );

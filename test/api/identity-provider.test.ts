@@ -1,0 +1,67 @@
+/** What identity providers say, and how: the claims of known products, and ways of authentication, without the rest of the service. */
+import { expect } from 'chai';
+import { createIdentityProvider } from '../../api/accounts/sessions/identity-provider.ts';
+import { startProvider, type TestProvider } from '../support/oidc-provider.ts';
+
+const CALLBACK = 'https://curbcut.example/callback';
+
+/** Signs in, as a browser and the routes do. */
+async function signIn(server: TestProvider, more: { emailsVerified?: boolean; clientSecret?: string } = {}) {
+  const { issuer, clientId, clientSecret } = server;
+  const provider = createIdentityProvider({ issuer, clientId, clientSecret, redirectUri: CALLBACK, ...more });
+  const { url, flow } = await provider.start();
+  return provider.finish(new URL(await server.signIn(url.href)), flow);
+}
+
+describe('what an identity provider says about a person', () => {
+  let server: TestProvider;
+  before(async () => (server = await startProvider(CALLBACK)));
+  after(() => server?.close());
+
+  const email = 'ada@acme.example';
+  const entra = { email, preferred_username: 'ada@acme.onmicrosoft.com', oid: 'o', tid: 't', name: 'Ada' };
+  type Said = Record<string, unknown>;
+  // Shapes as the providers document them. `own`: their addresses count as verified.
+  const shapes: [what: string, idToken: Said, userInfo: Said, options: { own?: true; verified: boolean; asked: 0 | 1 }][] = [
+    ['Entra ID, its tenant is our own', entra, { email }, { own: true, verified: true, asked: 0 }],
+    ['Entra ID', entra, { email }, { verified: false, asked: 1 }],
+    ['Entra ID without the optional claim', { ...entra, email: undefined }, { email }, { own: true, verified: true, asked: 1 }],
+    ['Keycloak', { email, email_verified: true }, {}, { verified: true, asked: 0 }],
+    ['Google', { email, email_verified: true, hd: 'acme.example' }, {}, { verified: true, asked: 0 }],
+    ['Okta: the address in the ID token, the rest at UserInfo', { email }, { email, email_verified: true }, { verified: true, asked: 1 }],
+    ['Authelia: all at UserInfo', {}, { email, email_verified: true }, { verified: true, asked: 1 }],
+    ['Cognito: as text', { email }, { email, email_verified: 'true' }, { verified: true, asked: 1 }],
+    ['a denial as text', { email, email_verified: 'false' }, {}, { own: true, verified: false, asked: 0 }],
+    ['a denial', { email, email_verified: false }, { email, email_verified: true }, { own: true, verified: false, asked: 0 }],
+    ['a denial at UserInfo', {}, { email, email_verified: false }, { own: true, verified: false, asked: 1 }],
+    ['another address at UserInfo', { email: 'other@acme.example' }, { email, email_verified: true }, { verified: true, asked: 1 }],
+    ['no address', {}, {}, { own: true, verified: false, asked: 1 }],
+  ];
+  for (const [what, idToken, userInfo, { own, verified, asked }] of shapes)
+    it(`${verified ? 'proves' : 'does not prove'} the address: ${what}`, async () => {
+      Object.assign(server, { idToken, asked: 0, person: { ...userInfo, sub: 'ada' } });
+      const exchange = await signIn(server, { emailsVerified: own });
+      expect(exchange.ok && exchange.claims.email).to.equal(verified ? email : null);
+      expect(exchange.ok && exchange.claims.identity.subject).to.equal('ada');
+      expect(server.asked, 'requests for UserInfo').to.equal(asked);
+    });
+});
+
+describe('how the secret of the client is sent', () => {
+  let server: TestProvider | undefined;
+  afterEach(() => server?.close());
+
+  const ways: [what: string, options: Parameters<typeof startProvider>[1]][] = [
+    ['in the header by default', { method: 'client_secret_basic', named: false }],
+    ['in the header', { method: 'client_secret_basic' }],
+    ['in the body', { method: 'client_secret_post' }],
+  ];
+  for (const [what, options] of ways)
+    it(`is what the metadata name: ${what}`, async () => {
+      server = await startProvider(CALLBACK, options);
+      server.person = { sub: 'ada', email: 'ada@acme.example', email_verified: true };
+      expect(await signIn(server)).to.include({ ok: true });
+      // A wrong secret is no outage of the provider, also if it answers with a challenge.
+      expect(await signIn(server, { clientSecret: 'another-secret' })).to.include({ ok: false, reason: 'refused' });
+    });
+});
