@@ -37,8 +37,8 @@ const OPERATOR = NIGHTLY
 
 /** Of the whole scans, a commit runs those with pods of every outcome; the others differ in the client. */
 const JOURNEY = NIGHTLY
-  ? ['test/journey/{team,traces,whole-scan}.test.ts', 'test/journey/walks/platform-engineer.test.ts']
-  : ['test/journey/{team,whole-scan}.test.ts', 'test/journey/walks/platform-engineer.test.ts'];
+  ? ['test/cluster/team.test.ts', 'test/journey/{traces,whole-scan}.test.ts', 'test/journey/walks/platform-engineer.test.ts']
+  : ['test/cluster/team.test.ts', 'test/journey/whole-scan.test.ts', 'test/journey/walks/platform-engineer.test.ts'];
 
 /** In the order in which they are started: the longest first. Each part uses namespaces of its own. */
 export const PARTS: Readonly<Record<string, Part>> = {

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createClient } from '@hey-api/openapi-ts';
 import { expect } from 'chai';
-import { startWholeProduct, type WholeProduct } from './product.ts';
+import type { WholeProduct } from './product.ts';
+import { sharedProduct } from './shared-product.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const PYTHON = join(ROOT, '.curbcut', 'python', 'bin');
@@ -32,11 +33,10 @@ describe('a generated client', function () {
   let product: WholeProduct;
   let document: string;
   before(async () => {
-    product = await startWholeProduct();
+    product = await sharedProduct();
     document = join(product.dir, 'openapi.json');
     await writeFile(document, await (await product.request('/openapi.json')).text());
   });
-  after(() => product?.close());
 
   const environment = () => ({ ...process.env, ...product.credentials(), SITE: product.demoUrl });
   const folder = async (name: string): Promise<string> => {

@@ -45,7 +45,7 @@ describe('the whole product in one container', () => {
   it('prints its address, a key and a first verdict; all links lead through one port', async function () {
     this.timeout(VERDICT_WITHIN_MS + 60_000);
     const url = `http://127.0.0.1:${port}`;
-    child = start({ CURBCUT_STATE: state, PUBLIC_BASE_URL: url }, ['--pages', '2']);
+    child = start({ CURBCUT_STATE: state, PUBLIC_BASE_URL: url }, ['--pages', '1']);
     const ended = once(child, 'exit').then(() => true);
     while (!output.includes('Curbcut is serving')) {
       const stopped = await Promise.race([ended, new Promise<false>((resolve) => setTimeout(() => resolve(false), 200))]);

@@ -6,7 +6,8 @@ import { Value } from 'typebox/value';
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import { Report } from '../../report/schema/report.ts';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
+import { eventually, type WholeProduct } from './product.ts';
+import { sharedProduct } from './shared-product.ts';
 
 interface Submitted {
   scan_id: string;
@@ -35,10 +36,7 @@ describe('a whole scan', function () {
   /** The ID of the scan of the first test. */
   let first: string;
   before(async () => {
-    product = await startWholeProduct();
-  });
-  after(async () => {
-    await product?.close();
+    product = await sharedProduct();
   });
   beforeEach(() => product.changeKey());
 
@@ -226,13 +224,13 @@ describe('a whole scan', function () {
 
   it('finishes if the operator is killed during the scan, and is charged once', async () => {
     const before = await balance();
-    const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 10 });
+    const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 5 });
     await eventually(scans, (items) =>
       items.some(({ metadata, status }) => metadata.name === `scan-${id}` && ['crawling', 'scanning'].includes(status?.phase ?? '')),
     );
     await product.processes.crash('operator');
     const { result } = await waitForEnd(id);
     expect(result.status).to.equal('done');
-    await eventually(balance, (now) => now === before - 10);
+    await eventually(balance, (now) => now === before - 5);
   });
 });

@@ -30,7 +30,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   },
   web: { files: ['test/web/**/*.test.ts'], processes: 2 },
   stores: { files: ['test/stores/**/*.test.ts', 'stores/**/*.test.ts'] },
-  journey: { files: ['test/journey/**/*.test.ts'], processes: 2 },
+  // One process: most of them share a whole product.
+  journey: { files: ['test/journey/**/*.test.ts'] },
   report: { files: ['test/report/**/*.test.ts'] },
   determinism: { files: ['test/scanner/determinism.test.ts'] },
   cli: { files: ['test/cli/**/*.test.ts', 'cli/**/*.test.ts'] },

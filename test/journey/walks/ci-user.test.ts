@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { startWholeProduct, type WholeProduct } from '../product.ts';
+import type { WholeProduct } from '../product.ts';
+import { sharedProduct } from '../shared-product.ts';
 import { openShop, type Shop } from './shop.ts';
 
 const CURBCUT = join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts');
@@ -19,12 +20,11 @@ describe('the user of a pipeline, in a log without colours at 80 columns', funct
   let product: WholeProduct;
   let shop: Shop;
   before(async () => {
-    product = await startWholeProduct();
+    product = await sharedProduct();
     shop = await openShop(product.host);
   });
   after(async () => {
     shop?.close();
-    await product?.close();
   });
 
   /** Runs a command of a job. Checks that its log has no line that is too long, except addresses, and no colours. */

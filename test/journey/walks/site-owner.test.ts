@@ -4,7 +4,8 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { wordsIn } from '../../../report/words/words.ts';
 import { sharedBrowser } from '../../web/browser.ts';
 import { takeScreenshot } from '../../web/screenshots.ts';
-import { eventually, startWholeProduct, type WholeProduct } from '../product.ts';
+import { eventually, type WholeProduct } from '../product.ts';
+import { sharedProduct } from '../shared-product.ts';
 
 /** A small phone, or a desktop at 400 % zoom. */
 const NARROW = { width: 320, height: 640 };
@@ -24,13 +25,12 @@ describe('the owner of a site, in German at 320 px', function () {
   /** The address to share. */
   let shared: string;
   before(async () => {
-    product = await startWholeProduct();
+    product = await sharedProduct();
     visitor = await newVisitor();
     page = await visitor.newPage();
   });
   after(async () => {
     await visitor?.close();
-    await product?.close();
   });
 
   async function newVisitor(): Promise<BrowserContext> {

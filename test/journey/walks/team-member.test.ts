@@ -5,7 +5,8 @@ import { DEMO_EMAIL } from '../../../local/demo-organisation.ts';
 import { sharedBrowser } from '../../web/browser.ts';
 import { takeScreenshot } from '../../web/screenshots.ts';
 import { DESKTOP } from '../../web/web.ts';
-import { startWholeProduct, type WholeProduct } from '../product.ts';
+import type { WholeProduct } from '../product.ts';
+import { sharedProduct } from '../shared-product.ts';
 import { keyboardOf, type Keyboard } from './keyboard.ts';
 import { openShop, type Shop } from './shop.ts';
 
@@ -19,7 +20,7 @@ describe('a team member with a keyboard only', function () {
   /** The host of the site, as pages show it. */
   let host: string;
   before(async () => {
-    product = await startWholeProduct();
+    product = await sharedProduct();
     shop = await openShop(product.host);
     host = new URL(shop.url).host;
     for (const release of [() => {}, () => shop.release()]) {
@@ -35,7 +36,6 @@ describe('a team member with a keyboard only', function () {
   after(async () => {
     await person?.close();
     shop?.close();
-    await product?.close();
   });
 
   const heading = (name: string | RegExp, level = 1) => page.getByRole('heading', { name, level }).waitFor();

@@ -1,17 +1,9 @@
-/**
- * Runs a script in the container of a CI job: on the cluster in a Job with the image of the command line, on the embedded stack in a
- * process with the command line of this checkout, because nothing runs containers there.
- */
-import { spawn } from 'node:child_process';
+/** Runs a script in the container of a CI job: a Job with the image of the command line or of the scanner. */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { ROOT } from '../cli/pull-request/action-step.ts';
-import { eventually, ON_CLUSTER, type WholeProduct } from './product.ts';
+import { eventually, type WholeProduct } from '../journey/product.ts';
 
 export interface ContainerRun {
-  /** The image on the cluster: the one of the command line, or that of the scanner, which scans without a service, too. */
+  /** The one of the command line, or that of the scanner, which scans without a service, too. */
   image: 'cli' | 'scanner';
   script: string;
   /** `$FOLDER` in values is the folder with the files. The working directory is another one, which is empty and writable. */
@@ -39,33 +31,7 @@ const JOB_WITHIN_MS = 300_000;
 /** As `tools/images` names it. */
 const CLI_IMAGE = `${process.env.IMAGE_PREFIX ?? 'curbcut.dev'}/cli:${process.env.TAG ?? 'dev'}`;
 
-export const containerOf = (product: WholeProduct): Container => (ON_CLUSTER ? inJob(product) : inProcess(product));
-
-function inProcess({ dir }: WholeProduct): Container {
-  return async ({ script, variables, files }) => {
-    const [folder, work] = [join(dir, 'job-files'), join(dir, 'job-work')];
-    await Promise.all([folder, work].map((path) => rm(path, { recursive: true, force: true })));
-    await Promise.all([folder, work].map((path) => mkdir(path)));
-    for (const [path, text] of Object.entries(files)) {
-      await mkdir(join(folder, dirname(path)), { recursive: true });
-      await writeFile(join(folder, path), text, { mode: 0o755 });
-    }
-    const { HOME, CHROMIUM_PATH, PATH } = process.env;
-    const given = Object.entries(variables).map(([name, value]) => [name, value.replace(FOLDER, folder)]);
-    const [program = '', ...args] = bash(script);
-    const child = spawn(program, args, {
-      cwd: work,
-      env: { HOME, CHROMIUM_PATH, PATH: `${join(ROOT, 'bin')}:${PATH}`, TMPDIR: dir, ...Object.fromEntries(given) },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    const [code] = (await once(child, 'close')) as [number];
-    return { code, output };
-  };
-}
-
-function inJob({ kubectl, environment }: WholeProduct): Container {
+export function containerOf({ kubectl, environment }: WholeProduct): Container {
   return async ({ image, script, variables, files }) => {
     const name = `ci-${randomUUID().slice(0, 8)}`;
     const folder = '/files';

@@ -1,5 +1,5 @@
 /**
- * A team and its pipeline, on the embedded stack and on the cluster: a site with 60 violations, its main branch as the baseline, branches
+ * A team and its pipeline: a site with 60 violations, its main branch as the baseline, branches
  * that change it, and a violation that is accepted for a time. The step of the action runs in the container of the job (container.ts)
  * against the service, and writes its comment to a server that answers as GitHub documents it.
  */
@@ -15,7 +15,7 @@ import { actionStep, outputsIn, ROOT } from '../cli/pull-request/action-step.ts'
 import { startForge, TOKEN, type Forge } from '../cli/pull-request/forges.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { containerOf, type Container } from './container.ts';
-import { startWholeProduct, type WholeProduct } from './product.ts';
+import { startWholeProduct, type WholeProduct } from '../journey/product.ts';
 
 /** A build of the site: which pictures have no text, in which order, and the hash in the names of classes and files. */
 interface Build {
