@@ -75,6 +75,8 @@ describe('workqueue', () => {
     expect(depth()).to.equal(1);
   });
 
+  const manyKeys = Array.from({ length: 40 }, (_, number) => `slow/${number}`);
+
   /** A queue whose keys are `share/…`, and keys as workers would take them. */
   function shared(keys: readonly string[], perShare: number) {
     const { clock, queue } = setUp({ perShare, shareOf: (key) => key.split('/')[0]! });
@@ -87,22 +89,33 @@ describe('workqueue', () => {
     return { clock, queue, taken, take };
   }
 
-  it('lets shares take turns, and gives one of them no more workers than its part, however many of its keys wait', async () => {
-    const slow = Array.from({ length: 40 }, (_, number) => `slow/${number}`);
-    const { queue, taken, take } = shared([...slow, 'a/0', 'a/1', 'b/0'], 3);
+  it('gives one share no more workers than its part, however many of its keys wait', async () => {
+    const { queue, taken, take } = shared(manyKeys, 3);
     await take(32);
-    expect(taken).to.deep.equal(['slow/0', 'a/0', 'b/0', 'slow/1', 'a/1', 'slow/2']);
-    queue.add('c/0');
-    await settle();
-    expect(taken.at(-1), 'for whom a worker waits').to.equal('c/0');
+    expect(taken).to.deep.equal(['slow/0', 'slow/1', 'slow/2']);
     queue.done('slow/1');
     await settle();
     expect(taken.at(-1)).to.equal('slow/3');
   });
 
+  it('lets shares take turns, each with a quarter of its part until others had no key for a while', async () => {
+    const { clock, queue, taken, take } = shared([...manyKeys, 'a/0', 'a/1', 'a/2', 'b/0'], 8);
+    await take(32);
+    expect(taken).to.deep.equal(['slow/0', 'a/0', 'b/0', 'slow/1', 'a/1']);
+    queue.add('c/0');
+    await settle();
+    expect(taken.splice(0).at(-1), 'for whom a worker waits').to.equal('c/0');
+    for (const key of ['a/0', 'a/1', 'b/0', 'c/0', 'slow/0']) queue.done(key);
+    await settle();
+    expect(taken.splice(0)).to.have.members(['a/2', 'slow/2']);
+    await clock.advance(10_000);
+    queue.add('slow/40');
+    await settle();
+    expect(taken, 'without others').to.have.length(6);
+  });
+
   it('gives a share a quarter of its part while it takes seconds for each key', async () => {
-    const keys = Array.from({ length: 40 }, (_, number) => `slow/${number}`);
-    const { clock, queue, taken, take } = shared(keys, 8);
+    const { clock, queue, taken, take } = shared(manyKeys, 8);
     await take(8);
     await clock.advance(3_000);
     for (const key of taken.splice(0)) queue.done(key);

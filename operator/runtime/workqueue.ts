@@ -31,8 +31,13 @@ export interface QueueOptions {
 
 /** A key that workers held for longer, in milliseconds, makes its share slow until another one took less. */
 const SLOW_MS = 2_000;
-/** The part of `perShare` that a slow share gets, so that many slow ones do not hold every worker. */
-const SLOW_PART = 1 / 4;
+/** A share counts as a neighbour of the others for this time after a worker took one of its keys, in milliseconds. */
+const NEIGHBOUR_FOR_MS = 10_000;
+/**
+ * The part of `perShare` that a share gets while it is slow, so that many slow ones do not hold every worker, and beside a neighbour.
+ * The neighbour's writes would wait at the API server behind all those that a burst has in progress.
+ */
+const MODEST_PART = 1 / 4;
 
 export type WorkQueue = ReturnType<typeof createWorkqueue>;
 
@@ -45,6 +50,11 @@ export function createWorkqueue(options: QueueOptions) {
   const processing = new Map<string, { share: string; since: number }>();
   const held = new Map<string, number>();
   const slow = new Set<string>();
+  /** When workers took keys of the last two shares. */
+  let [latest, former] = [
+    { share: '', at: -Infinity },
+    { share: '', at: -Infinity },
+  ];
   const scheduled = new Map<string, { due: number; cancel: () => void }>();
   const failed = new Map<string, number>();
   const waiting: ((key: string | null) => void)[] = [];
@@ -52,7 +62,9 @@ export function createWorkqueue(options: QueueOptions) {
   let closed = false;
 
   function hasRoom(share: string): boolean {
-    const limit = slow.has(share) ? Math.max(1, Math.floor(perShare * SLOW_PART)) : perShare;
+    const neighbour = latest.share === share ? former : latest;
+    const isModest = slow.has(share) || clock.monotonic() - neighbour.at < NEIGHBOUR_FOR_MS;
+    const limit = isModest ? Math.max(1, Math.floor(perShare * MODEST_PART)) : perShare;
     // After shutdown no key is reconciled any more.
     return closed || (held.get(share) ?? 0) < limit;
   }
@@ -80,6 +92,8 @@ export function createWorkqueue(options: QueueOptions) {
     dirty.delete(key);
     processing.set(key, { share, since: clock.monotonic() });
     held.set(share, (held.get(share) ?? 0) + 1);
+    if (latest.share !== share) former = latest;
+    latest = { share, at: clock.monotonic() };
     metrics?.queueDepth(name, ready.size);
     metrics?.queueWaited(name, (clock.monotonic() - since) / 1000);
     return key;

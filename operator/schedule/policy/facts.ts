@@ -47,6 +47,8 @@ export interface ScheduleState {
    * plan of this process.
    */
   recorded: Set<string> | null;
+  /** When the next actions may be executed, by the monotonic clock, in milliseconds; null without actions. */
+  turnAt: number | null;
 }
 
 export type ScheduleStates = States<ScheduleState>;
@@ -57,6 +59,7 @@ export const newScheduleState = (): ScheduleState => ({
   refusal: null,
   comparison: null,
   recorded: null,
+  turnAt: null,
 });
 
 export interface ScheduleFacts {
