@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { ReportViolation, TestedPage } from '../../report/schema/page.ts';
 import type { GivenOptions } from '../../core/scan/options.ts';
-import { html, openSite, scan, testedOf, type Route } from './site.ts';
+import { html, openSite, scan, testedOf } from './site.ts';
 
 export type Finding = 'violation' | 'review' | null;
 
@@ -13,58 +13,69 @@ export interface Case {
   finding: Finding;
 }
 
-/** Where the cases are. */
+/** Where the cases are, each on the page of all of them. */
 const PLACES = {
   'on the page': (content: string) => content,
-  'in a frame': (content: string) => `<iframe title="frame" width="1200" height="4000" srcdoc="${attribute(html(content))}"></iframe>`,
-  'in a frame of another site': () => `<iframe title="frame" width="1200" height="4000" src="OTHER/cases"></iframe>`,
-  'in an open shadow root': (content: string) => `<div><template shadowrootmode="open">${content}</template></div>`,
-  'in a closed shadow root': (content: string) => `<div><template shadowrootmode="closed">${content}</template></div>`,
+  'in a frame': (content: string) =>
+    `<iframe id="frame" title="frame" width="1200" height="4000" srcdoc="${attribute(html(content))}"></iframe>`,
+  'in a frame of another site': () => `<iframe id="other" title="other" width="1200" height="4000" src="OTHER/cases"></iframe>`,
+  'in an open shadow root': (content: string) => `<div id="open"><template shadowrootmode="open">${content}</template></div>`,
+  'in a closed shadow root': (content: string) => `<div id="closed"><template shadowrootmode="closed">${content}</template></div>`,
 } as const;
 type Place = keyof typeof PLACES;
+const PLACE_OF: Readonly<Record<string, Place>> = {
+  '#frame': 'in a frame',
+  '#other': 'in a frame of another site',
+  '#open': 'in an open shadow root',
+  '#closed': 'in a closed shadow root',
+};
 
 const attribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 
 const ALL_PLACES = Object.keys(PLACES) as Place[];
-/** Each place has a template of its own, so that no page learns from another what it need not wait for. */
-const pathOf = (place: Place): string => `/${place.replaceAll(' ', '')}`;
 
-/** Scans a page for each place, with all cases, one below the other. */
-async function scanPlaces(cases: readonly Case[], places: readonly Place[], options: Partial<GivenOptions> = {}) {
+/** Scans one page with all cases, one below the other, in each of the places. */
+async function scanPlaces(cases: readonly Case[], places: readonly Place[], options: Partial<GivenOptions> = {}): Promise<TestedPage> {
   const content = cases.map((one, at) => `<div class="case">${one.html.replaceAll('ID', `case-${at}`)}</div>`).join('\n');
-  const pages = places.map((place): [string, Route] => [
-    pathOf(place),
-    (request, response) => {
+  const site = await openSite({
+    '/': (request, response) => {
+      const body = html(places.map((place) => PLACES[place](content)).join('\n'));
       const other = `http://localhost:${request.headers.host?.split(':')[1]}`;
-      const body = html(PLACES[place](content).replaceAll('OTHER', other)).replace('Heading', place);
-      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(body);
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(body.replaceAll('OTHER', other));
     },
-  ]);
-  const links = places.map((place) => `<a href="${pathOf(place)}">${place}</a>`);
-  const site = await openSite({ '/': html(links.join('')), ...Object.fromEntries(pages), '/cases': html(content) });
+    '/cases': html(content),
+  });
   try {
-    const start = places.length === 1 ? pathOf(places[0]!) : '/';
-    const { pages } = await scan(site.origin + start, { maxPages: places.length === 1 ? 1 : 20, ...options }, { workers: 2 });
-    const tested = new Map(testedOf(pages).map((page) => [new URL(page.url).pathname, page]));
-    return (place: Place): TestedPage => {
-      const page = tested.get(pathOf(place));
-      if (page === undefined) throw new Error(`not tested: ${JSON.stringify(pages)}`);
-      return page;
-    };
+    const { pages } = await scan(`${site.origin}/`, { maxPages: 1, ...options });
+    const [page] = testedOf(pages);
+    if (page === undefined) throw new Error(`not tested: ${JSON.stringify(pages)}`);
+    return page;
   } finally {
     await site.close();
   }
 }
 
-/** Scans one page with all cases. */
-export const scanCases = async (cases: readonly Case[], options: Partial<GivenOptions> = {}): Promise<TestedPage> =>
-  (await scanPlaces(cases, ['on the page'], options))('on the page');
+/** The page with the findings in one place. */
+function partOf(page: TestedPage, place: Place): TestedPage {
+  const only = (found: readonly ReportViolation[]): ReportViolation[] =>
+    found.flatMap((finding) => {
+      const nodes = finding.nodes.filter(
+        ({ frame_path: [frame], shadow_path: [shadow] }) => (PLACE_OF[frame ?? shadow ?? ''] ?? 'on the page') === place,
+      );
+      return nodes.length === 0 ? [] : [{ ...finding, nodes, nodes_total: nodes.length }];
+    });
+  return { ...page, violations: only(page.violations), needs_review: only(page.needs_review) };
+}
 
-/** Tests the page of every place, which are those of one scan. */
+/** Scans one page with all cases. */
+export const scanCases = (cases: readonly Case[], options: Partial<GivenOptions> = {}): Promise<TestedPage> =>
+  scanPlaces(cases, ['on the page'], options);
+
+/** Tests what the page has in every place. */
 export function itInEveryPlace(title: string, cases: readonly Case[], check: (page: TestedPage) => void): void {
-  let pageIn: (place: Place) => TestedPage;
-  before(async () => void (pageIn = await scanPlaces(cases, ALL_PLACES)));
-  for (const place of ALL_PLACES) it(`${title} ${place}`, () => check(pageIn(place)));
+  let page: TestedPage;
+  before(async () => void (page = await scanPlaces(cases, ALL_PLACES)));
+  for (const place of ALL_PLACES) it(`${title} ${place}`, () => check(partOf(page, place)));
 }
 
 /** Expects what the rule says about each case, and that nothing was left untested. */

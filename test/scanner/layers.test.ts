@@ -1,50 +1,49 @@
-/** Layers that keep visitors from the content of a page are a caveat; layers that do not are none. */
+/** Layers that keep visitors from the content of a page are a caveat; layers that do not are none. arrival.test.ts has scans with both. */
 import { expect } from 'chai';
-import type { PageCaveat, TestedPage } from '../../report/schema/page.ts';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
+import { axeSource } from '../../scanner-image/page/scripts/source.ts';
+import { contentBlocked } from '../../scanner-image/page/visit/caveats.ts';
+import type { VisibleContent } from '../../scanner-image/page/visit/visit.ts';
 import { BLOCKED, IN_USE } from './fixtures/layers.ts';
-import { html, openSite, scan, testedOf, type Route, type Site } from './site.ts';
+import { html, machine, openSite, type Site } from './site.ts';
 
 describe('content behind a layer', () => {
   let site: Site;
-  afterEach(() => site.close());
-
-  /** The pages by their names. Their frames come from another site. */
-  async function scanPages(bodies: Readonly<Record<string, string>>): Promise<Map<string, TestedPage>> {
-    const pathOf = (name: string): string => `/${name.replace(/\W+/g, '-')}`;
-    const names = Object.keys(bodies);
+  let browser: Browser;
+  let page: Page;
+  let source: string;
+  before(async () => {
+    source = await axeSource('en');
+    browser = await chromium.launch({ executablePath: findChromium(machine), chromiumSandbox: false });
+    page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
     site = await openSite({
-      '/': html(names.map((name) => `<p><a href="${pathOf(name)}">${name}</a></p>`).join('')),
       '/ask': html('<p>We use cookies.</p><button>Accept</button>'),
-      ...Object.fromEntries(
-        names.map((name): [string, Route] => [
-          pathOf(name),
-          (_request, response) =>
-            response
-              .writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
-              .end(
-                `<!doctype html><html lang="en"><head><title>${name}</title></head><body>${bodies[name]!.replaceAll('OTHER', `http://localhost:${site.port}`)}</body></html>`,
-              ),
-        ]),
-      ),
+      '/page': (request, response) => response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(shown),
     });
-    const { pages } = await scan(`${site.origin}/`, { maxPages: names.length + 1 });
-    return new Map(testedOf(pages).map((page) => [page.title, page]));
+  });
+  after(() => Promise.all([browser.close(), site.close()]));
+
+  let shown = '';
+  /** What the scripts of the scanner say about a page. Its frames come from another site. */
+  async function messageOf(body: string): Promise<string | null> {
+    const other = `http://localhost:${site.port}`;
+    shown = `<!doctype html><html lang="en"><head><title>Page</title></head><body>${body.replaceAll('OTHER', other)}</body></html>`;
+    await page.goto(`${site.origin}/page`);
+    await page.evaluate(`${source};0`);
+    const { visible } = JSON.parse(await page.evaluate<string>('curbcut.facts(false)')) as { visible: VisibleContent };
+    return visible.blocked === null ? null : contentBlocked(visible.blocked).message;
   }
 
-  const blockedOf = (page: TestedPage | undefined): PageCaveat | undefined => page?.caveats.find(({ kind }) => kind === 'content_blocked');
+  for (const [name, [body, names]] of Object.entries(BLOCKED))
+    it(`is a caveat that names the layer: ${name}`, async () => {
+      expect(await messageOf(body))
+        .to.include(names)
+        .and.include('crawl.prepare');
+    });
 
-  it('is a caveat that names the layer', async () => {
-    const pages = await scanPages(Object.fromEntries(Object.entries(BLOCKED).map(([name, [body]]) => [name, body])));
-    const messages = Object.fromEntries(Object.keys(BLOCKED).map((name) => [name, blockedOf(pages.get(name))?.message ?? 'no caveat']));
-    for (const [name, [, names]] of Object.entries(BLOCKED)) {
-      expect(messages[name], name).to.include(names);
-      expect(messages[name], name).to.include('crawl.prepare');
-    }
-  });
-
-  it('is no caveat on pages that are in use', async () => {
-    const pages = await scanPages(IN_USE);
-    const messages = Object.fromEntries(Object.keys(IN_USE).map((name) => [name, pages.get(name)?.caveats.map(({ message }) => message)]));
-    expect(messages).to.deep.equal(Object.fromEntries(Object.keys(IN_USE).map((name) => [name, []])));
-  });
+  for (const [name, body] of Object.entries(IN_USE))
+    it(`is no caveat on a page in use: ${name}`, async () => {
+      expect(await messageOf(body)).to.equal(null);
+    });
 });
