@@ -85,6 +85,11 @@ async function authenticatedRoutes(scope: FastifyInstance): Promise<void> {
   scope.addHook('onRequest', async (_request, reply) => {
     reply.header('Cache-Control', 'no-store');
   });
+  // Where the new resource is: below the list that it was added to.
+  scope.addHook('preSerialization', async (request, reply, body) => {
+    if (reply.statusCode === 201) reply.header('Location', `${request.routeOptions.url}/${(body as { id: string }).id}`);
+    return body;
+  });
   await scope.register(denials);
   await scope.register(auth);
   await scope.register(rateLimits);

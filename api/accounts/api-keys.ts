@@ -15,7 +15,18 @@ import { growing, nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
 import { EXAMPLES } from '../http/examples.ts';
-import { answer, emptyAnswer, keyOrSession, LIMITED, reference, refusals, CHANGES, WITH_BODY, WITH_SESSION } from '../http/responses.ts';
+import {
+  answer,
+  created,
+  emptyAnswer,
+  keyOrSession,
+  LIMITED,
+  reference,
+  refusals,
+  CHANGES,
+  WITH_BODY,
+  WITH_SESSION,
+} from '../http/responses.ts';
 
 export const NewKey = Type.Object(
   {
@@ -107,7 +118,7 @@ const ISSUE_KEY = {
   security: keyOrSession('keys:write'),
   body: NewKey,
   response: {
-    201: answer('The new key.', reference(IssuedKey), LIMITED, { issued: EXAMPLES.issuedKey }),
+    201: created('The new key.', reference(IssuedKey), { issued: EXAMPLES.issuedKey }),
     ...refusals([...CHANGES, ...WITH_BODY, 'proof_required', 'too_many_keys']),
   },
 };
@@ -124,13 +135,28 @@ const LIST_KEYS = {
   },
 };
 
+const KeyPath = Type.Object({ key_id: Type.String({ format: 'uuid' }) });
+
+const GET_KEY = {
+  operationId: 'getKey',
+  tags: ['Account'],
+  summary: 'Get an API key',
+  description: 'Also one that has expired or was revoked.',
+  security: keyOrSession('keys:write'),
+  params: KeyPath,
+  response: {
+    200: answer('The key, without its secret.', reference(ListedKey), LIMITED, { key: EXAMPLES.keys.data[0] }),
+    ...refusals([...WITH_SESSION, 'key_not_found']),
+  },
+};
+
 const REVOKE_KEY = {
   operationId: 'revokeKey',
   tags: ['Account'],
   summary: 'Revoke an API key',
   description: 'Takes effect immediately on every replica. A key may revoke itself.',
   security: keyOrSession('keys:write'),
-  params: Type.Object({ key_id: Type.String({ format: 'uuid' }) }),
+  params: KeyPath,
   response: {
     204: emptyAnswer('The key is revoked.', LIMITED),
     ...refusals([...CHANGES, 'key_not_found']),
@@ -173,6 +199,12 @@ export const keyRoutes: FastifyPluginAsyncTypebox = async (scope) => {
       return { data: items.map((key) => toListed(key, now())), next_cursor: nextCursor };
     },
   );
+
+  scope.get('/v1/api-keys/:key_id', { config: { session: true, permission: 'keys:write' }, schema: GET_KEY }, async (request) => {
+    const key = await storesOf(request).keys.find(request.params.key_id.toLowerCase());
+    if (key === null) throw new ApiError('key_not_found');
+    return toListed(key, now());
+  });
 
   scope.delete(
     '/v1/api-keys/:key_id',

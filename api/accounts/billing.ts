@@ -26,7 +26,7 @@ const GET_CREDITS = {
   security: keyWith('credits:read'),
   response: {
     200: answer('The balance.', reference(CreditBalance), LIMITED, { balance: EXAMPLES.credits }),
-    ...refusals(KEYED, { validated: false }),
+    ...refusals(KEYED),
   },
 };
 

@@ -16,6 +16,7 @@ import { EXAMPLES } from '../http/examples.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
 import {
   answer,
+  created,
   emptyAnswer,
   keyOrSession,
   LIMITED,
@@ -111,7 +112,10 @@ const SCHEMAS = {
       `thresholds without it. A site can have ${KNOWN_ISSUES_MAX} known issues.`,
     security: keyOrSession('known-issues:write'),
     body: NewKnownIssue,
-    response: { 201: one, ...refusals([...CHANGES, ...WITH_BODY, 'too_many_known_issues', 'known_issue_exists']) },
+    response: {
+      201: created('The new known issue.', reference(ListedKnownIssue), { knownIssue: EXAMPLES.knownIssue }),
+      ...refusals([...CHANGES, ...WITH_BODY, 'too_many_known_issues', 'known_issue_exists']),
+    },
   },
   list: {
     ...shared,

@@ -48,10 +48,7 @@ const GET_ME = {
   security: keyOrSession(),
   response: {
     200: answer('The caller.', reference(Me), LIMITED, { key: EXAMPLES.me }),
-    ...refusals(
-      WITH_SESSION.filter((code) => code !== 'permission_denied'),
-      { validated: false },
-    ),
+    ...refusals(WITH_SESSION.filter((code) => code !== 'permission_denied')),
   },
 };
 

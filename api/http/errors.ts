@@ -106,7 +106,7 @@ export const ERRORS = {
     message:
       'The JSON export of this scan is too large or of another version, so it cannot be converted here; convert it with `curbcut report`, which has options for each format.',
   },
-  key_not_found: { status: 404, message: 'No live API key has this ID; list the keys to see their IDs.' },
+  key_not_found: { status: 404, message: 'No API key has this ID, or it is not live; list the keys to see their IDs.' },
   too_many_keys: {
     status: 409,
     message: `The organisation has ${LIVE_KEYS_MAX} live API keys, which is the limit; revoke one, then create the new one.`,
@@ -161,7 +161,11 @@ export const ERRORS = {
   },
   payload_too_large: { status: 413, message: 'The request body is too large; send at most 64 KiB.' },
   unsupported_media_type: { status: 415, message: 'Send the request body as application/json.' },
-  not_found: { status: 404, message: 'This path does not exist; /docs/api lists the paths of this API.' },
+  not_found: {
+    status: 404,
+    message:
+      'This path does not exist; check that it has no empty ID and no slash at its end, and see /docs/api for the paths of this API.',
+  },
   method_not_allowed: { status: 405, message: 'This path does not accept this method; the Allow header lists the accepted methods.' },
   bad_request: { status: 400, message: 'The request is not valid HTTP; check the client that sent it.' },
   request_timeout: { status: 408, message: 'The request did not arrive completely in time; send it again.' },

@@ -22,7 +22,7 @@ const PAGE = {
 /** The query parameters of a list: those of every list and its filters, which are optional. */
 export const pageQuery = <T extends TProperties>(filters: T) =>
   // `required` is empty, because `limit` has a default.
-  Type.Object({ ...PAGE, ...filters }, { additionalProperties: false, required: [] });
+  Type.Object({ ...PAGE, ...filters }, { required: [] });
 
 /** The field of a list's response that leads to its next page. */
 export const NEXT_CURSOR = nullable(Type.String({ description: 'Send it as `cursor` to get the next items. Null if there are no more.' }));

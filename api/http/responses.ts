@@ -67,6 +67,10 @@ export function answer(description: string, schema: TSchema, headers: readonly H
   return { description, headers: headersOf(headers), content: content('application/json', schema, examples) };
 }
 
+/** The response 201 of a limited route. `Location` is set for all of them (`app.ts`): the body must have the `id`. */
+export const created = (description: string, schema: TSchema, examples: Examples) =>
+  answer(description, schema, [...LIMITED, 'Location'], examples);
+
 /** A response with a body of another media type. @param schema of the text, or of each item if the body is a stream */
 export function textAnswer(
   description: string,

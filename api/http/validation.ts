@@ -1,6 +1,6 @@
 /** Validates requests against their schemas, and describes errors as the contract's validation items. */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { FastifyPluginAsync, FastifySchemaCompiler } from 'fastify';
+import type { FastifyPluginAsync, FastifySchemaCompiler, RouteOptions } from 'fastify';
 import type { TSchema } from 'typebox';
 import fp from 'fastify-plugin';
 import { isEmailAddress } from '../../core/email-address.ts';
@@ -134,9 +134,17 @@ function unknownKeyword(error: ErrorObject): never {
   throw new TypeError(`no message for the schema keyword ${error.keyword} (${JSON.stringify(error.params)})`);
 }
 
+/** Refuses unknown query parameters of REST routes, because a misspelt one that is ignored gives another answer than the one asked for. */
+function closeQuery(route: RouteOptions): void {
+  if (!route.url.startsWith('/v1/')) return;
+  const query = (route.schema?.querystring ?? { type: 'object', properties: {} }) as object;
+  route.schema = { ...route.schema, querystring: { ...query, additionalProperties: false } };
+}
+
 /** Accepts only JSON request bodies, validates them without type conversion, and sends responses unchanged. */
 const jsonBodies: FastifyPluginAsync = async (app) => {
   app.setValidatorCompiler(compileValidator);
+  app.addHook('onRoute', closeQuery);
   // Fastify's serializer drops and converts fields silently. Instead, the tests check every response against its schema.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   const parse = app.getDefaultJsonParser('error', 'error');

@@ -1,6 +1,6 @@
 /** Sends event streams of scans, for the API and for the dashboard. Both share the followers and the limits of a replica. */
 import { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { MessageBus } from '../../stores/nats.ts';
@@ -34,7 +34,8 @@ export function createEventStreams({ scans, usable, bus, metrics, logger, timing
       // At the end of the response, also of an error, and as soon as the client disconnects.
       reply.raw.once('close', place.close);
       if (reply.raw.destroyed) place.close();
-      const lastEventId = lastEventIdOf(reply.request.headers['last-event-id']);
+      const { headers, query } = reply.request as FastifyRequest<{ Querystring: { lastEventId?: unknown } }>;
+      const lastEventId = lastEventIdOf(headers['last-event-id'] ?? query.lastEventId);
       const stream = await openStream({
         followers,
         organisation: owner.organisation,

@@ -39,6 +39,11 @@ const FOLLOW_SCAN = {
     `A key can have ${STREAMS_PER_KEY} streams on each replica, an organisation a quarter of all.`,
   security: keyWith('scans:read'),
   params: ScanPath,
+  querystring: Type.Object({
+    lastEventId: Type.Optional(
+      Type.String({ description: 'As `Last-Event-ID`, which comes first. The package `event-source-polyfill` sends it here.' }),
+    ),
+  }),
   headers: Type.Object({
     'Last-Event-ID': Type.Optional(Type.String({ description: 'The `id` of the last event that the client received.' })),
   }),

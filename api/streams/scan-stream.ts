@@ -124,9 +124,9 @@ export function completeEvent(row: ScanRow, status: TerminalPhase): CompleteEven
   };
 }
 
-/** Parses `Last-Event-ID` as a row version. Returns null if the header is absent or was not sent by this service. */
-export function lastEventIdOf(header: unknown): number | null {
-  return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : null;
+/** Parses `Last-Event-ID` as a row version. Returns null if it is absent or was not sent by this service. */
+export function lastEventIdOf(sent: unknown): number | null {
+  return typeof sent === 'string' && /^\d{1,15}$/.test(sent) ? Number(sent) : null;
 }
 
 function createWakeup() {

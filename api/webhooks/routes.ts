@@ -7,7 +7,18 @@ import { storesOf } from '../accounts/scoped-stores.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { alreadyCreated } from '../http/plugins/idempotency.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
-import { answer, CHANGES, emptyAnswer, keyOrSession, LIMITED, reference, refusals, WITH_BODY, WITH_SESSION } from '../http/responses.ts';
+import {
+  answer,
+  CHANGES,
+  created,
+  emptyAnswer,
+  keyOrSession,
+  LIMITED,
+  reference,
+  refusals,
+  WITH_BODY,
+  WITH_SESSION,
+} from '../http/responses.ts';
 import {
   changeWebhook,
   createWebhook,
@@ -65,7 +76,7 @@ const CREATE = {
   ),
   body: NewWebhook,
   response: {
-    201: answer('The new webhook.', reference(IssuedWebhookBody), [...LIMITED, 'Location'], { issued: EXAMPLES.issuedWebhook }),
+    201: created('The new webhook.', reference(IssuedWebhookBody), { issued: EXAMPLES.issuedWebhook }),
     ...refusals([...CHANGES, ...WITH_BODY, 'webhooks_off', 'too_many_webhooks']),
   },
 };
@@ -164,9 +175,9 @@ export const webhookRoutes: FastifyPluginAsyncTypebox = async (scope) => {
   scope.post('/v1/webhooks', { config: SECRET, schema: CREATE }, async (request, reply) => {
     const { credits_below: creditsBelow, ...fields } = request.body;
     const id = request.idempotent?.resourceId;
-    const created = await createWebhook(request, { ...fields, creditsBelow, id });
-    if (created === null) throw alreadyCreated(id!);
-    return reply.code(201).header('Location', `/v1/webhooks/${created.webhook.id}`).send(issued(created));
+    const added = await createWebhook(request, { ...fields, creditsBelow, id });
+    if (added === null) throw alreadyCreated(id!);
+    return reply.code(201).send(issued(added));
   });
 
   scope.get('/v1/webhooks/:webhook_id', { config: CONFIG, schema: GET }, async (request) =>

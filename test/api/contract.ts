@@ -77,7 +77,7 @@ function createContract(published: OpenApiDocument) {
 
   const templates = Object.keys(document.paths).map((template) => ({
     template,
-    pattern: new RegExp(`^${template.replace(/[.]/g, '\\.').replace(/\{[^}]+\}/g, '[^/]*')}$`),
+    pattern: new RegExp(`^${template.replace(/[.]/g, '\\.').replace(/\{[^}]+\}/g, '[^/]+')}$`),
   }));
 
   /** @throws AssertionError if a response differs from the document */

@@ -41,6 +41,10 @@ describe('unknown paths and methods', () => {
     ['GET', '/v1'],
     ['GET', '/%zz'],
     ['HEAD', '/nothing'],
+    // The router would take the slash for an empty ID of `/v1/ci/scans/:scan_id`.
+    ['POST', '/v1/ci/scans/'],
+    ['GET', '/v1/ci/scans/'],
+    ['GET', '/v1/ci/scans//events'],
   ] as const)
     it(`${method} ${path} answers 404`, async () => {
       const { status, body } = await context.request(method, path);
@@ -49,7 +53,7 @@ describe('unknown paths and methods', () => {
     });
 
   for (const [method, path, allow] of [
-    ['PATCH', '/v1/api-keys/x', 'DELETE'],
+    ['PATCH', '/v1/api-keys/x', 'DELETE, GET, HEAD'],
     ['OPTIONS', '/v1/billing/credits', 'GET, HEAD'],
   ] as const)
     it(`${method} ${path} answers 405 with Allow: ${allow}`, async () => {

@@ -99,7 +99,7 @@ function decoded(path: string): string {
 }
 
 function patternOf(route: string): RegExp {
-  const parts = route.split(/(:\w+|\*)/).map((part) => (part === '*' ? '.*' : part.startsWith(':') ? '[^/]*' : RegExp.escape(part)));
+  const parts = route.split(/(:\w+|\*)/).map((part) => (part === '*' ? '.*' : part.startsWith(':') ? '[^/]+' : RegExp.escape(part)));
   return new RegExp(`^${parts.join('')}$`);
 }
 
@@ -129,8 +129,9 @@ const errors: FastifyPluginAsync = async (app) => {
   app.addHook('onRoute', ({ url, method }) => void accepted.set(url, new Set([...(accepted.get(url) ?? []), ...[method].flat()])));
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
   app.addHook('onRequest', async (request, reply) => {
-    // Before the body is parsed: an unknown path is 404 even if the body is invalid.
-    if (request.is404) throw missingRoute(request, reply);
+    // Before the body is parsed: an unknown path is 404 even if the body is invalid. The router takes a slash at the end for an empty ID.
+    if (request.is404 || Object.entries(request.params as object).some(([name, value]) => name !== '*' && value === ''))
+      throw missingRoute(request, reply);
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new ApiError('bad_request');
   });
   // Node would answer 417 without a body. HTTP allows a server to ignore expectations that it does not know.

@@ -26,7 +26,7 @@ Every POST takes an \`Idempotency-Key\`, so that it can be repeated safely, for 
 
 ## Versions
 
-Within \`/v1\`, responses may gain fields, and the values listed in \`x-extensible-enum\` may grow. Ignore unknown fields, and treat an unknown status as not terminal. Requests are strict: an unknown field is rejected with 422.`;
+Within \`/v1\`, responses may gain fields, and the values listed in \`x-extensible-enum\` may grow. Ignore unknown fields, and treat an unknown status as not terminal. Requests are strict: an unknown field or query parameter is rejected with 422.`;
 
 /** Register it before the routes: it documents only routes that are registered later. */
 const openApi: FastifyPluginAsync = async (app) => {
