@@ -29,6 +29,7 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'user.reset-password': 'Password reset',
   'user.sign-out-everywhere': 'Signed out everywhere',
   'user.link': 'Identity provider linked',
+  'user.unlink': 'Identity provider unlinked',
   'user.second-factor': 'Second factor accepted',
   'user.second-factor-failed': 'Second factor refused',
   'user.factor-add': 'Second factor added',

@@ -186,6 +186,33 @@ export const USER: Record<string, Command> = {
     },
   }),
 
+  unlink: command({
+    arguments: '[EMAIL...]',
+    summary:
+      'removes the link of a user to an account at the identity provider, or with --issuer of all its users, and ends their sessions',
+    options: { issuer: { value: 'URL', meaning: 'the issuer whose users are unlinked, as the provider states it' } },
+    async run({ positionals, values: { issuer } }, context) {
+      const { users } = context.stores;
+      if (positionals.length !== (issuer === undefined ? 1 : 0))
+        throw new CommandRefused('Give the address of one user, or --issuer.', true);
+      const linked = await users.linked();
+      const emails = issuer === undefined ? positionals : (linked.get(issuer) ?? []);
+      const unlinked = [];
+      for (const one of emails) {
+        const link = await users.unlink(one, issuer);
+        if (link === null) continue;
+        for (const id of await organisationsOf(context, link.email))
+          await record(context, id, 'user.unlink', `${link.email}: ${link.issuer}`);
+        unlinked.push(link);
+      }
+      if (unlinked.length === 0) {
+        const issuers = [...linked].map(([url, of]) => `${url} (${of.length})`).join(', ') || 'none';
+        throw new CommandRefused(`${issuer ?? emails[0]} has no links. Users are linked to accounts at these issuers: ${issuers}.`);
+      }
+      return { data: { unlinked }, lines: unlinked.map((link) => `${link.email} is not linked to ${link.issuer} any more.`) };
+    },
+  }),
+
   remove: command({
     arguments: '<EMAIL>',
     summary: 'removes a user from an organisation, or without --organisation from every one, together with the account',

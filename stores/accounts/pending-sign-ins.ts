@@ -8,7 +8,7 @@ import { newToken, tokenHash } from './one-time-links.ts';
 import type { UserDocument } from './user-document.ts';
 
 /** How long each of these steps of a sign-in can be completed. */
-const PENDING_MS = 600_000;
+export const PENDING_MS = 600_000;
 /** Attempts of one sign-in. */
 export const PENDING_ATTEMPTS = 10;
 

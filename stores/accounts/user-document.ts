@@ -81,6 +81,9 @@ export const userIdOf = (email: string): string => email.trim().toLowerCase();
 /** The stored form of an identity: unique, because neither part contains a space. */
 export const identityKey = ({ issuer, subject }: Identity): string => `${encodeURI(issuer)} ${encodeURIComponent(subject)}`;
 
+/** The issuer of a stored identity. */
+export const issuerOf = (key: string): string => decodeURI(key.split(' ')[0]!);
+
 export function toUser(document: UserDocument): User {
   const { _id, createdAt, name = null, createdBy = null, lastSignInAt = null, password } = document;
   return { email: _id, name, createdAt, createdBy, lastSignInAt, hasPassword: password !== undefined, verified: isVerified(document) };

@@ -7,6 +7,7 @@ import { createMemberships, type Memberships } from './memberships.ts';
 import { hashPassword, matchesPassword, UNMATCHABLE } from './passwords.ts';
 import {
   identityKey,
+  issuerOf,
   isVerified,
   ofGeneration,
   toUser,
@@ -21,9 +22,12 @@ export type { Identity, Member, User } from './user-document.ts';
 
 /** `email` is the address in its stored form. */
 export type AddedUser = { ok: true; user: User } | { ok: false; reason: 'already_exists'; email: string };
-export type LinkedUser = { ok: true; first: boolean; user: User } | { ok: false; reason: 'other_identity' | 'not_found' };
+export type LinkedUser = { ok: true; first: boolean; user: VerifiedUser } | { ok: false; reason: 'other_identity' | 'not_found' };
 
-/** A user whose password was correct. A session of another generation must not start: the password may have changed since. */
+/**
+ * A user whose password was correct, or whom the identity provider named. A session of another generation must not start: the
+ * password or the link may have changed since.
+ */
 export type VerifiedUser = User & { generation: string };
 
 export interface NewUser {
@@ -52,6 +56,7 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
   const users = db.collection<UserDocument>('users');
   const memberships = createMemberships(db);
   const asUser = (document: UserDocument | null): User | null => document && toUser(document);
+  const asVerified = (document: UserDocument): VerifiedUser => ({ ...toUser(document), generation: document.generation });
 
   async function update(email: string, change: Parameters<typeof users.updateOne>[1]): Promise<boolean> {
     return (await users.updateOne({ _id: userIdOf(email) }, change)).matchedCount === 1;
@@ -89,12 +94,34 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
     async verify(email: string, password: string): Promise<VerifiedUser | null> {
       const document = await users.findOne({ _id: userIdOf(email) });
       const right = await matchesPassword(password, document?.password ?? UNMATCHABLE);
-      return right && document?.password !== undefined ? { ...toUser(document), generation: document.generation } : null;
+      return right && document?.password !== undefined ? asVerified(document) : null;
     },
 
     find: async (email: string): Promise<User | null> => asUser(await users.findOne({ _id: userIdOf(email) })),
 
-    findByIdentity: async (identity: Identity): Promise<User | null> => asUser(await users.findOne({ identity: identityKey(identity) })),
+    async findByIdentity(identity: Identity): Promise<VerifiedUser | null> {
+      const document = await users.findOne({ identity: identityKey(identity) });
+      return document && asVerified(document);
+    },
+
+    /** Returns the addresses of the users who are linked to an account at a provider, by its issuer. */
+    async linked(): Promise<Map<string, string[]>> {
+      const found = await users.find({ identity: { $exists: true } }, { projection: { identity: 1 } }).toArray();
+      const byIssuer = Map.groupBy(found, ({ identity }) => issuerOf(identity!));
+      return new Map([...byIssuer].map(([issuer, documents]) => [issuer, documents.map(({ _id }) => _id)]));
+    },
+
+    /**
+     * Removes the link of a user to an account at a provider, and ends the user's sessions.
+     * @param issuer the only one whose link is removed. Default: any @returns null if there is no such link
+     */
+    async unlink(email: string, issuer?: string): Promise<{ email: string; issuer: string } | null> {
+      const document = await users.findOne({ _id: userIdOf(email) });
+      if (document?.identity === undefined || (issuer !== undefined && issuerOf(document.identity) !== issuer)) return null;
+      const { _id, identity } = document;
+      const { matchedCount } = await users.updateOne({ _id, identity }, { $unset: { identity: '' }, $set: { generation: randomUUID() } });
+      return matchedCount === 1 ? { email: _id, issuer: issuerOf(identity) } : null;
+    },
 
     /**
      * Links a user to an account at the identity provider that has verified the address, unless the user is linked to another
@@ -108,7 +135,7 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
         const mine = { identity: key, verifiedAt: now(), generation: randomUUID() };
         const change = { $set: mine, $unset: { password: '', ...OF_EARLIER_OWNER } } as const;
         const linked = await users.findOneAndUpdate(first, change, { returnDocument: 'after' });
-        if (linked !== null) return { ok: true, first: true, user: toUser(linked) };
+        if (linked !== null) return { ok: true, first: true, user: asVerified(linked) };
       } catch (error) {
         // Another user has this identity.
         if (isDuplicate(error)) return { ok: false, reason: 'other_identity' };
@@ -116,7 +143,7 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       }
       const user = await users.findOne({ _id });
       if (user === null) return { ok: false, reason: 'not_found' };
-      return user.identity === key ? { ok: true, first: false, user: toUser(user) } : { ok: false, reason: 'other_identity' };
+      return user.identity === key ? { ok: true, first: false, user: asVerified(user) } : { ok: false, reason: 'other_identity' };
     },
 
     /**

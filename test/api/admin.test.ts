@@ -263,6 +263,33 @@ describe('curbcut-admin', () => {
       ]);
     });
 
+    it('can be unlinked from the identity provider, also all of an issuer: sessions end, and the next account can be linked', async () => {
+      await admin('organisation', 'add', 'moved');
+      const [from, to] = ['https://old.example/realms/ü', 'https://old.example/realms/ü2'];
+      const people = { ada: from, bob: from, cyd: to };
+      const addressOf = (name: string) => `${name}@moved.example`;
+      const sessions: Record<string, string> = {};
+      for (const [name, issuer] of Object.entries(people)) {
+        await admin('user', 'add', addressOf(name), '--organisation', 'moved');
+        await stores.users.link(addressOf(name), { issuer, subject: name });
+        sessions[name] = (await stores.sessions.start({ email: addressOf(name), method: 'oidc', browser: '' }))!.secret;
+      }
+      const live = async (name: string) => (await stores.sessions.recognise(sessions[name]!)) !== null;
+      expect((await admin('user', 'unlink', 'Cyd@moved.example')).out).to.equal(`cyd@moved.example is not linked to ${to} any more.\n`);
+      expect([await live('ada'), await live('cyd')]).to.deep.equal([true, false]);
+      const wrong = await admin('user', 'unlink', '--issuer', 'https://old.example');
+      expect([wrong.code, wrong.err]).to.deep.equal([1, `curbcut-admin: https://old.example has no links. Users are linked to accounts at these issuers: ${from} (2).\n`]); // prettier-ignore
+      expect((await admin('user', 'unlink')).code).to.equal(2);
+      expect(await json('user', 'unlink', '--issuer', from)).to.deep.equal({
+        unlinked: ['ada', 'bob'].map((name) => ({ email: addressOf(name), issuer: from })),
+      });
+      expect([await live('ada'), await live('bob')]).to.deep.equal([false, false]);
+      expect((await actions('moved')).filter((entry) => entry.startsWith('user.unlink'))).to.have.members(
+        Object.entries(people).map(([name, issuer]) => `user.unlink ${addressOf(name)}: ${issuer}`),
+      );
+      expect(await stores.users.link(addressOf('ada'), { issuer: to, subject: 'new' })).to.include({ ok: true, first: true });
+    });
+
     before(async () => {
       await admin('organisation', 'add', 'people');
     });

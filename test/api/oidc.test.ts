@@ -108,7 +108,29 @@ describe('sign-in at the identity provider', () => {
       .and.not.include(second.email);
     // Another account at the provider cannot take over a linked user.
     is(first.email);
-    expect(await signIn(createClient(replica.url))).to.equal('/dashboard/sign-in?problem=other_identity');
+    const refused = (await signIn(client))!;
+    expect(refused).to.equal('/dashboard/sign-in?problem=other_identity');
+    expect((await createClient(replica.url).get(refused)).text).to.include('curbcut-admin user unlink');
+    // Until an administrator removes the link, which ends the sessions. The new account then proves the address as the first one did.
+    expect(await context.stores.users.unlink(first.email)).to.include({ email: first.email });
+    expect((await client.get('/dashboard/account')).status).to.equal(303);
+    expect(await signIn(client)).to.equal('/dashboard');
+    expect((await client.get('/dashboard/account')).text).to.include(first.email);
+  });
+
+  it('ends sign-ins that several tabs of a browser began, each on its page, and forgets abandoned ones', async () => {
+    is((await user()).email);
+    const client = createClient(replica.url);
+    const cookies = () => [...client.cookies.keys()].filter((name) => name.includes('oidc'));
+    const [first, second] = [await callbackOf(client, '?next=/dashboard/account'), await callbackOf(client, '?next=/dashboard/sites')];
+    expect((await client.get(second)).headers.get('location')).to.equal('/dashboard/sites');
+    expect((await client.get(first)).headers.get('location')).to.equal('/dashboard/account');
+    expect((await client.get('/dashboard/account')).status).to.equal(200);
+    expect(cookies()).to.deep.equal([]);
+    for (let n = 0; n < 20; n += 1) client.cookies.set(`__Host-curbcut_oidc_${n}`, 'abandoned');
+    const last = await callbackOf(client);
+    expect(cookies()).to.have.length(1);
+    expect((await client.get(last)).headers.get('location')).to.equal('/dashboard');
   });
 
   /** Invites an address to a new organisation. @returns the token of the link */
@@ -208,13 +230,14 @@ describe('sign-in at the identity provider', () => {
     expect((await client.get(callback)).headers.get('location')).to.equal('/dashboard');
     const cookies = new Map(client.cookies);
     expect((await client.get(callback)).headers.get('location')).to.equal('/dashboard/sign-in?problem=expired');
-    expect(cookies.has('__Host-curbcut_oidc')).to.equal(false);
+    expect([...cookies.keys()].filter((name) => name.includes('oidc'))).to.deep.equal([]);
     for (const change of [{ state: 'other' }, { code: 'forged' }, { error: 'access_denied' }]) {
+      const problem = 'state' in change ? 'expired' : 'refused';
       const other = createClient(replica.url);
       const url = new URL(await callbackOf(other), BASE);
       for (const [name, value] of Object.entries(change)) url.searchParams.set(name, value);
       if ('error' in change) url.searchParams.delete('code');
-      expect((await other.get(url.pathname + url.search)).headers.get('location')).to.equal('/dashboard/sign-in?problem=refused');
+      expect((await other.get(url.pathname + url.search)).headers.get('location')).to.equal(`/dashboard/sign-in?problem=${problem}`);
       expect(other.cookies.has('__Host-curbcut_session')).to.equal(false);
     }
   });

@@ -141,7 +141,7 @@ export interface CookieRules {
   session: string;
   /** Binds the forms before sign-in to one browser. */
   form: string;
-  /** Carries the sign-in at the identity provider. */
+  /** The beginning of the names of those that carry sign-ins at the identity provider. The state follows: each tab has its own. */
   oidc: string;
   /** Carries a sign-in that waits for the second factor. */
   pending: string;
@@ -161,7 +161,7 @@ export function cookieRules(publicBaseUrl: string): CookieRules {
   return {
     session: `${prefix}curbcut_session`,
     form: `${prefix}curbcut_form`,
-    oidc: `${prefix}curbcut_oidc`,
+    oidc: `${prefix}curbcut_oidc_`,
     pending: `${prefix}curbcut_pending`,
     usable: local || protocol === 'https:',
     options: { path: '/', httpOnly: true, sameSite: 'lax', secure: !local },

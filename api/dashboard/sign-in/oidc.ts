@@ -1,8 +1,8 @@
 /** Sign-in at an OpenID Connect provider. It maps verified addresses to users, and creates accounts only for addresses that were invited. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { bestEffort } from '../../../platform/logger.ts';
-import type { OidcFlow } from '../../../stores/accounts/pending-sign-ins.ts';
-import type { User } from '../../../stores/accounts/users.ts';
+import { type OidcFlow, PENDING_MS } from '../../../stores/accounts/pending-sign-ins.ts';
+import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
 import { annotate } from '../../http/plugins/request-log.ts';
 import type { Claims, IdentityProvider } from '../../accounts/sessions/identity-provider.ts';
 import { ORGANISATIONS_PATH, ownPath, signInPath } from '../../accounts/sessions/require-session.ts';
@@ -11,9 +11,11 @@ import { recordForUser } from '../audit.ts';
 import type { SignInProblem } from './password.ts';
 import { startSession } from './start-session.ts';
 
-type Resolved = { ok: true; user: User } | { ok: false; reason: SignInProblem };
+type Resolved = { ok: true; user: User & Partial<Pick<VerifiedUser, 'generation'>> } | { ok: false; reason: SignInProblem };
 
 const PATH = '/dashboard/sign-in/oidc';
+/** Sign-ins that one browser can have begun. A restored one begins several at once. */
+const FLOWS_PER_BROWSER = 20;
 /** The page of an invitation. */
 const INVITATION = /^\/dashboard\/invitation\/([\w-]+)$/;
 
@@ -41,30 +43,39 @@ export const oidcRoutes: FastifyPluginAsync<{ identityProvider: IdentityProvider
     if ('error' in started) return refuse(request, reply, 'provider_down', next, started.error);
     const invitation = await openedBy(next);
     const after = INVITATION.test(next) ? ORGANISATIONS_PATH : next;
-    reply.setCookie(cookie, await stores.oidcFlows.start({ ...started.flow, next: after, invitation }), options);
+    const token = await stores.oidcFlows.start({ ...started.flow, next: after, invitation });
+    const others = Object.keys(request.cookies).filter((name) => name.startsWith(cookie));
+    // Abandoned ones must not fill the header of requests until they expire.
+    if (others.length >= FLOWS_PER_BROWSER) for (const other of others) reply.clearCookie(other, options);
+    reply.setCookie(cookie + started.flow.state, token, { ...options, maxAge: PENDING_MS / 1000 });
     return reply.redirect(started.url.href, 303);
   });
 
-  scope.get(`${PATH}/callback`, { config: { network: 'sign-in-provider' } }, async (request, reply) => {
-    const token = request.cookies[cookie];
-    reply.clearCookie(cookie, options);
-    const flow = token === undefined ? null : await stores.oidcFlows.take(token);
-    if (flow === null) return refuse(request, reply, 'expired', '/dashboard');
-    const url = new URL(request.url, scope.web.publicBaseUrl);
-    const exchange = await identityProvider.finish(url, flow).catch((error: unknown) => ({ error }));
-    if ('error' in exchange) return refuse(request, reply, 'provider_down', flow.next, exchange.error);
-    if (!exchange.ok) return refuse(request, reply, 'refused', flow.next, exchange.cause);
-    const resolved = await resolve(request, exchange.claims, flow);
-    if (!resolved.ok) return refuse(request, reply, resolved.reason, flow.next);
-    const { provedAt } = exchange.claims;
-    if (!(await startSession({ request, reply }, resolved.user, { method: 'oidc', ...(provedAt && { provedAt }) })))
-      return refuse(request, reply, 'unknown_user', flow.next);
-    const { email } = exchange.claims;
-    // The provider verified the address, so mails to it are worth another attempt.
-    if (email !== null) await bestEffort('a bounce of a verified address remains', logger, () => stores.suppressions.lift(email));
-    // Joining needs a confirmation: a link to the provider, which may sign in without asking, must not be enough.
-    return reply.redirect(flow.invitation === null ? flow.next : openedInvitationPath(flow.invitation), 303);
-  });
+  scope.get<{ Querystring: { state?: unknown } }>(
+    `${PATH}/callback`,
+    { config: { network: 'sign-in-provider' } },
+    async (request, reply) => {
+      const name = cookie + String(request.query.state);
+      const token = request.cookies[name];
+      if (token !== undefined) reply.clearCookie(name, options);
+      const flow = token === undefined ? null : await stores.oidcFlows.take(token);
+      if (flow === null) return refuse(request, reply, 'expired', '/dashboard');
+      const url = new URL(request.url, scope.web.publicBaseUrl);
+      const exchange = await identityProvider.finish(url, flow).catch((error: unknown) => ({ error }));
+      if ('error' in exchange) return refuse(request, reply, 'provider_down', flow.next, exchange.error);
+      if (!exchange.ok) return refuse(request, reply, 'refused', flow.next, exchange.cause);
+      const resolved = await resolve(request, exchange.claims, flow);
+      if (!resolved.ok) return refuse(request, reply, resolved.reason, flow.next);
+      const { provedAt } = exchange.claims;
+      if (!(await startSession({ request, reply }, resolved.user, { method: 'oidc', ...(provedAt && { provedAt }) })))
+        return refuse(request, reply, 'expired', flow.next);
+      const { email } = exchange.claims;
+      // The provider verified the address, so mails to it are worth another attempt.
+      if (email !== null) await bestEffort('a bounce of a verified address remains', logger, () => stores.suppressions.lift(email));
+      // Joining needs a confirmation: a link to the provider, which may sign in without asking, must not be enough.
+      return reply.redirect(flow.invitation === null ? flow.next : openedInvitationPath(flow.invitation), 303);
+    },
+  );
 };
 
 /** Finds the user of an identity: by an earlier link, else by the verified address. A verified address that was invited gets an account. */
@@ -72,7 +83,9 @@ async function resolve(request: FastifyRequest, claims: Claims, { invitation: op
   const { users, invitations } = request.server.stores;
   const { identity, name } = claims;
   // The link is decisive: who changes the address at the provider must not become another user.
-  const email = (await users.findByIdentity(identity))?.email ?? claims.email;
+  const known = await users.findByIdentity(identity);
+  if (known !== null) return { ok: true, user: known };
+  const { email } = claims;
   if (email === null) return { ok: false, reason: 'unverified_email' };
   if ((await users.find(email)) === null) {
     const invited = await invitations.findByEmail(email);
