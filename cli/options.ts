@@ -8,7 +8,7 @@ import {
   type BaselineChoice,
 } from '../core/scan/baseline.ts';
 import { LOCALES } from '../core/scan/locales.ts';
-import { CONSENT_CHOICES, CrawlRules, HASH_ROUTES, ScanOptions, WCAG_LEVELS, WCAG_VERSIONS } from '../core/scan/options.ts';
+import { CONSENT_CHOICES, CrawlRules, HASH_ROUTES, HOST_PATTERN, ScanOptions, WCAG_LEVELS, WCAG_VERSIONS } from '../core/scan/options.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
 import { grouped, type OptionSpec, type OptionTable } from './commands/command.ts';
 import { METADATA_OPTIONS } from './metadata.ts';
@@ -95,6 +95,12 @@ const SITE: Readonly<Record<string, SiteOption>> = {
     choices: HASH_ROUTES,
     meaning: `the fragments that are pages: paths (#/ and #!) or all that name no element (default ${defaultOf('hashRoutes')})`,
     read: (text: string) => ({ crawl: { hashRoutes: oneOf('hash-routes', text, HASH_ROUTES) } }),
+  },
+  host: {
+    value: 'HOST',
+    multiple: true,
+    meaning: 'a further host of the site, such as shop.example.org or *.example.org; may be given several times',
+    read: (hosts: string[]) => ({ crawl: { hosts: hosts.map(hostOf) } }),
   },
   'wait-for': {
     value: 'SELECTOR',
@@ -222,6 +228,12 @@ function oneOf<T extends string>(flag: string, text: string, allowed: readonly T
   const found = allowed.find((value) => value === text.toLowerCase());
   if (found === undefined) throw new UsageError(`--${flag} ${text} must be one of ${allowed.join(', ')}.`, 'scan');
   return found;
+}
+
+/** @throws UsageError */
+function hostOf(text: string): string {
+  if (new RegExp(HOST_PATTERN).test(text)) return text;
+  throw new UsageError(`--host ${text} must be a host such as shop.example.org, shop.example.org:8080 or *.example.org.`, 'scan');
 }
 
 /** Reads a target such as `2.2-AA`. @throws UsageError */

@@ -6,7 +6,7 @@ import type { Resolver } from '../core/scan/targets.ts';
 import { AXE_VERSION, axeOptions, axeSource, htmlTotal, watchSource } from './page/scripts/source.ts';
 import { type Machine, openSiteTrust } from './page/browser/chromium.ts';
 import { agentName, identityOf, languagesOf } from './page/browser/target.ts';
-import { createPool } from './page/browser/pool.ts';
+import { createPool, type Pool } from './page/browser/pool.ts';
 import type { TabDeps } from './page/browser/tab.ts';
 import { openSite } from './crawl/site.ts';
 import { startOf } from './crawl/robots.ts';
@@ -148,7 +148,8 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     if (session !== null) await untilAborted(session.open(), halt);
     const opening = openSite(input, { start, signedIn: signIn !== null, session, files, softDeadline, signal });
     const site = await untilAborted(opening, halt);
-    const visitor = session === null ? pool : { ...pool, visit: session.visit };
+    const visit: Pool['visit'] = (worker, request) => (session !== null && site.isOwn(request.url) ? session : pool).visit(worker, request);
+    const visitor = { ...pool, visit };
     const crawled = await crawl({ input, site, pool: visitor, pictures, softDeadline }, deps);
     const { pages, redirectTargets, addressesLeft, discovery, stopped } = crawled;
     // With the tokens that were learned later, as the addresses of the pages.

@@ -17,6 +17,7 @@ interface Schema {
   maximum?: number;
   maxLength?: number;
   maxItems?: number;
+  pattern?: string;
   enum?: unknown[];
   properties?: Record<string, Schema>;
   items?: Schema;
@@ -32,7 +33,9 @@ export const table = (headings: readonly string[], rows: readonly (readonly stri
 
 function allowed({ type, enum: values, minimum, maximum, maxLength, maxItems, items }: Schema): string {
   if (values !== undefined) return values.map((value) => `\`${String(value)}\``).join(', ');
-  const words = [type === 'array' ? `list of ${items?.type === 'object' ? 'steps' : 'globs'}` : type];
+  const words = [
+    type === 'array' ? `list of ${items?.type === 'object' ? 'steps' : items?.pattern === undefined ? 'globs' : 'hosts'}` : type,
+  ];
   if (minimum !== undefined)
     words.push(maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? `${minimum} to ${maximum}` : `from ${minimum}`);
   if (maxLength !== undefined) words.push(`at most ${maxLength} characters`);
@@ -42,6 +45,7 @@ function allowed({ type, enum: values, minimum, maximum, maxLength, maxItems, it
 
 const FLAGS: Readonly<Record<string, string>> = {
   url: 'URL',
+  hosts: '--host',
   wcagLevel: '--wcag',
   wcagVersion: '--wcag',
   pictures: '--no-pictures',

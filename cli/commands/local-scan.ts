@@ -109,7 +109,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       pagesReserved: options.maxPages,
       deadline,
       uploadDeadline: deadline,
-      allowTargets: [...OWN_MACHINE, url.hostname.replace(/^\[|\]$/g, ''), ...listOf(context.environment.ALLOW_TARGETS)],
+      allowTargets: [...OWN_MACHINE, ...[url.host, ...options.crawl.hosts].map(hostnameOf), ...listOf(context.environment.ALLOW_TARGETS)],
       denyTargets: [],
       workers: SCANNER_DEFAULTS.workers,
       exportMaxBytes: EXPORT_MAX_BYTES,
@@ -194,6 +194,9 @@ async function readExportFile(file: string): Promise<{ scanId: string; bytes: Bu
     );
   }
 }
+
+/** The host of a rule that allows targets. A domain with all names below is none, so they must be public. */
+const hostnameOf = (host: string): string => host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
 
 const noReports = (): Promise<void> => Promise.resolve();
 

@@ -49,6 +49,14 @@ export type ConsentChoice = (typeof CONSENT_CHOICES)[number];
 export const HASH_ROUTES = ['paths', 'all'] as const;
 export type HashRoutes = (typeof HASH_ROUTES)[number];
 
+/** A host name or an address, perhaps with a port. */
+const HOST = '([A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?';
+/** All names below a domain of at least two labels. */
+const DOMAIN = '\\*(\\.[A-Za-z0-9_-]+)+\\.[A-Za-z][A-Za-z0-9-]*(:[0-9]{1,5})?';
+/** What an entry of `CrawlRules.hosts` looks like. */
+export const HOST_PATTERN = `^(${HOST}|${DOMAIN})$`;
+const HOST_MAX_LENGTH = 260;
+
 const globs = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { default: [], maxItems: 50, description });
 
@@ -61,6 +69,14 @@ export const CrawlRules = Type.Object(
       default: 'paths',
       description:
         'Which fragments are pages: paths takes those that begin with #/ or #!, all also takes those that name no element of their page.',
+    }),
+    hosts: Type.Array(Type.String({ minLength: 1, maxLength: HOST_MAX_LENGTH, pattern: HOST_PATTERN }), {
+      default: [],
+      maxItems: 20,
+      description:
+        'Further hosts of the site, such as shop.example.org, or *.example.org for all names below. ' +
+        'Pages on them that links or sitemaps name are tested too, each host by its own robots.txt and rate limit. ' +
+        'They do not get the sign-in, the prepared state and the answer to the consent dialog.',
     }),
     sitemap: Type.Boolean({ default: true, description: "Whether the site's sitemaps add pages." }),
     respectRobots: Type.Boolean({ default: true, description: 'Whether to obey robots.txt.' }),
@@ -148,6 +164,7 @@ export const CRAWL_LABELS = {
   include: 'Only pages that match',
   exclude: 'Not pages that match',
   hashRoutes: 'Fragments that are pages',
+  hosts: 'Further hosts of the site',
   waitFor: 'Wait for an element',
   settleMs: 'Additional time for each page (ms)',
   consent: 'Dialog for consent to cookies',

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { judgeScanUrl, judgeTarget, URL_MAX_LENGTH, type Resolution, type Resolver, type TargetRules } from './targets.ts';
+import { judgeScan, judgeScanUrl, judgeTarget, URL_MAX_LENGTH, type Resolution, type Resolver, type TargetRules } from './targets.ts';
 
 /** A resolver with a fixed list of names. Records the names that it resolves. */
 function resolverOf(addresses: Record<string, string[]>, otherwise: Resolution = { ok: false, reason: 'not_found' }) {
@@ -15,6 +15,29 @@ function resolverOf(addresses: Record<string, string[]>, otherwise: Resolution =
 }
 const NO_RULES: TargetRules = { allow: [], deny: [] };
 const allowing = (...allow: string[]): TargetRules => ({ allow, deny: [] });
+
+describe('judgeScan', () => {
+  const resolver = resolverOf({ 'www.example.org': ['93.184.215.14'], 'shop.example.org': ['10.0.0.1'], 'in.example': ['10.0.0.5'] });
+  const cases: [hosts: string[], refused: string | null][] = [
+    [['www.example.org', '*.example.org', '*.nowhere.example'], null],
+    [['in.example'], null],
+    [['www.example.org', 'shop.example.org'], '1 private_address'],
+    [['10.0.0.1'], '0 private_address'],
+    [['[::1]:8080'], '0 private_address'],
+    [['localhost:3000'], '0 private_address'],
+    [['*.team.internal'], '0 private_address'],
+    [['www.example.org:22'], '0 port'],
+    [['*.example.org:22'], '0 port'],
+    [['www.example.org:70000'], '0 not_a_url'],
+    [['*.example.org:70000'], '0 not_a_url'],
+    [['nowhere.example'], '0 unresolvable'],
+  ];
+  for (const [hosts, refused] of cases)
+    it(`${refused === null ? 'allows' : 'refuses'} ${hosts.join(' and ')}`, async () => {
+      const judged = await judgeScan({ url: 'https://www.example.org/', hosts }, allowing('in.example'), resolver);
+      expect(judged.ok ? null : `${judged.host} ${judged.reason}`).to.equal(refused);
+    });
+});
 
 describe('judgeTarget', () => {
   it('does not resolve an address', async () => {

@@ -90,6 +90,31 @@ export async function judgeScanUrl(text: string, rules: TargetRules, resolver: R
   return judged.ok ? { ok: true, href: url.href } : judged;
 }
 
+/** A URL on an entry of `crawl.hosts`, over the scheme of the scan. The entry `*.example.org` gives one of its hosts. */
+export const urlOnHost = (host: string, start: string): string => `${new URL(start).protocol}//${host.replace('*', 'any')}/`;
+
+/**
+ * Judges the URL and the further hosts of a scan. Of all hosts below a domain only the name is judged: the scan judges the addresses of each
+ * when it connects.
+ * @returns with a refusal of a further host, its index
+ */
+export async function judgeScan(
+  { url, hosts }: { url: string; hosts: readonly string[] },
+  rules: TargetRules,
+  resolver: Resolver,
+): Promise<ScanUrlJudgement & { host?: number }> {
+  const own = await judgeScanUrl(url, rules, resolver);
+  if (!own.ok) return own;
+  const judged = await Promise.all(
+    hosts.map(async (entry, host) => {
+      const text = urlOnHost(entry, url);
+      const below = entry.startsWith('*') && URL.canParse(text);
+      return { host, ...(below ? judgeUrl(new URL(text), rules) : await judgeScanUrl(text, rules, resolver)) };
+    }),
+  );
+  return judged.find((one) => !one.ok) ?? own;
+}
+
 /**
  * Judges the host and port of a URL: first the URL itself, then every address that its name resolves to. All of them must
  * be allowed, because a later lookup may return any of them. A host that a rule of `allow` names is allowed, regardless

@@ -108,7 +108,7 @@ export function discoveryNotes(found: ReportDiscovery): { kind: string; message:
   const { other_hosts: hosts, other_hosts_left: left, hash_links: hash, sitemaps_cut: cut } = found;
   const named = [...hosts.map((host) => `${host.host} (${namesOf(host)})`), ...(left > 0 ? [`further hosts (${left} addresses)`] : [])];
   const notes: [count: number, kind: string, message: string][] = [
-    [hosts.length, 'other_hosts', `Not part of the scan: ${named.join(', ')}. To test a host too, scan it by itself.`],
+    [hosts.length, 'other_hosts', `Not part of the scan: ${named.join(', ')}. To test a host with this site, set crawl.hosts (--host).`],
     [hash, 'hash_links', `${plural(hash, 'link leads', 'links lead')} to fragments that name no element. ${TO_DO_FOR_VIEWS}`],
     [cut, 'sitemaps_cut', `${plural(cut, 'sitemap was', 'sitemaps were')} not read to the end, because enough pages were found before.`],
   ];
@@ -129,7 +129,7 @@ export function discoveryNote(
   const parts = single && links > 0 ? [`only one page was tested although ${plural(links, 'link was', 'links were')} found`] : [];
   if (host !== undefined)
     parts.push(
-      `${host.host} is not part of the scan, but named by ${namesOf(host)}: scan it too, or, if this site is a preview of it, build the preview with links to itself`,
+      `${host.host} is not part of the scan, but named by ${namesOf(host)}: to test it too, set crawl.hosts (--host) or scan it; if this site is a preview of it, build the preview with links to itself`,
     );
   if (single && hash > 0 && passed !== false) parts.push(`${plural(hash, 'link leads', 'links lead')} to fragments that name no element`);
   const toDo = single && hash > 0 && passed !== false ? ` ${TO_DO_FOR_VIEWS}` : '';

@@ -127,7 +127,7 @@ describe('reading links', () => {
     ['#a:~:text=b', ''],
   ] as const)
     it(`keeps ${kept === '' ? 'nothing' : kept} of ${fragment} if all fragments are routes`, () => {
-      const { page } = targetOf(`https://example.org/a${fragment}`, site, true) as { page: PageAddress };
+      const { page } = targetOf(`https://example.org/a${fragment}`, site, { hasRoutes: true }) as { page: PageAddress };
       expect(page.href).to.equal(`https://www.example.org/a${kept}`);
       expect(page.key === pageKey(url(page.href.split('#', 1)[0]!))).to.equal(kept === '');
     });
@@ -211,4 +211,27 @@ describe('scope', () => {
     expect(scopeOf({ include: [], exclude: ['/x/**'] })(url('https://example.org/x/y'))).to.equal(false);
     expect(scopeOf({ include: [], exclude: ['/x/**'] })(url('https://example.org/y'))).to.equal(true);
   });
+});
+
+describe('hosts of a scan', () => {
+  const own = url('http://127.0.0.1:8080/');
+  const rules = { hosts: ['shop.example.org', '*.docs.example.org', 'localhost:90'] };
+  const cases: [link: string, leads: string][] = [
+    ['https://shop.example.org/a?b', 'https://shop.example.org/a?b'],
+    ['http://www.shop.example.org/a', 'http://www.shop.example.org/a'],
+    ['https://v1.docs.example.org/a#/b', 'https://v1.docs.example.org/a#/b'],
+    ['https://a.b.DOCS.example.org/', 'https://a.b.docs.example.org/'],
+    ['http://localhost:90/a', 'http://localhost:90/a'],
+    ['http://user:word@shop.example.org/', 'http://shop.example.org/'],
+    ['https://docs.example.org/', 'other docs.example.org'],
+    ['https://evildocs.example.org/', 'other evildocs.example.org'],
+    ['https://shop.example.org:8443/', 'other shop.example.org:8443'],
+    ['https://shop.example.org.evil.test/', 'other shop.example.org.evil.test'],
+    ['http://localhost/', 'other localhost'],
+  ];
+  for (const [link, leads] of cases)
+    it(`${link} leads to ${leads}`, () => {
+      const target = targetOf(link, own, rules)!;
+      expect(target.kind === 'page' ? target.page.href : target.kind === 'other' && `other ${target.host}`).to.equal(leads);
+    });
 });

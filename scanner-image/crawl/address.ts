@@ -145,23 +145,39 @@ export type LinkTarget =
   | { kind: 'other'; host: string; href: string }
   | { kind: 'too_long' };
 
-/**
- * Returns where a link leads; null if it is not on the web. Pages and files of the site get its origin.
- * @param hasRoutes as for `withoutAnchor`
- */
-export function targetOf(link: string, site: URL, hasRoutes = false): LinkTarget | null {
+/** Which links belong to a scan. */
+export interface LinkRules {
+  /** Further hosts of the site, as in `CrawlRules`. */
+  hosts: readonly string[];
+  /** As for `withoutAnchor`. */
+  hasRoutes: boolean;
+}
+
+/** Returns where a link leads; null if it is not on the web. Pages and files of the scan's own host get its origin. */
+export function targetOf(link: string, site: URL, { hosts = [], hasRoutes = false }: Partial<LinkRules> = {}): LinkTarget | null {
   const url = URL.parse(link);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.host.length > HOST_MAX) return null;
-  if (!sameSite(url, site)) return { kind: 'other', host: url.host, href: withoutAnchor(url.href) };
+  const isOwn = sameSite(url, site);
+  if (!isOwn && !hosts.some((host) => isOnHost(url, host))) return { kind: 'other', host: url.host, href: withoutAnchor(url.href) };
   if (link.length > ADDRESS_MAX) return { kind: 'too_long' };
-  url.protocol = site.protocol;
-  url.host = site.host;
+  if (isOwn) {
+    url.protocol = site.protocol;
+    url.host = site.host;
+  }
   const page = cleanUrl(url, hasRoutes);
   const address = addressOf(page);
   url.hash = page.hash;
   url.username = url.password = '';
   const asLinked = url.href === page.href ? null : partsOf(url, address.key);
   return { kind: isFile(url.pathname) ? 'file' : 'page', page: address, asLinked };
+}
+
+/** Whether a URL is on a host of `CrawlRules.hosts`: `example.org`, also with `www.`, or any name below `*.example.org`; on the same port. */
+function isOnHost(url: URL, pattern: string): boolean {
+  const isDomain = pattern.startsWith('*.');
+  const wanted = URL.parse(`${url.protocol}//${isDomain ? pattern.slice(2) : pattern}`);
+  if (wanted === null) return false;
+  return isDomain ? url.port === wanted.port && url.hostname.endsWith(`.${wanted.hostname}`) : sameSite(url, wanted);
 }
 
 function isFile(path: string): boolean {

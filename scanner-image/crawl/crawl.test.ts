@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { loadedVisit } from '../../test/support/loaded-visit.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
 import type { Visit } from '../page/visit/visit.ts';
+import { targetOf } from './address.ts';
 import { createDiscovery } from './listing.ts';
 import { crawl, SPARE_WORKERS, type Crawl } from './crawl.ts';
 
@@ -29,6 +30,9 @@ async function start(count: number, workers: number) {
       signedIn: false,
       startInScope: true,
       origin: () => new URL(ORIGIN),
+      targetOf: (link) => targetOf(link, new URL(ORIGIN)),
+      isOwn: () => true,
+      admit: () => Promise.resolve(null),
       hasRoutes: false,
       crawlDelayMs: () => 0,
       exclusionOf: () => null,

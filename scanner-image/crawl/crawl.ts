@@ -17,7 +17,7 @@ import { ScanFailed, firstPageFailure } from '../pod/failure.ts';
 import { addressOf } from './address.ts';
 import { createFrontier, type Candidate, type Frontier } from './frontier.ts';
 import { createCrawledPages, isMissing, type Listing } from './crawled-pages.ts';
-import { untestedPage, type WrongPage } from './page-checks.ts';
+import { OUT_OF_TIME, untestedPage, type WrongPage } from './page-checks.ts';
 import { createPoliteVisits } from './politeness.ts';
 import type { Site } from './site.ts';
 import { createWaitHistory } from './wait-history.ts';
@@ -85,13 +85,16 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
     const request = {
       url,
       test: depth > 0 || site.startInScope,
-      mayGoTo: (target: URL) => site.refusal(target, isFirst),
+      mayGoTo: (target: URL) => site.refusal(target, isFirst ? null : url),
       plan: history.planFor(candidate),
       budgetMs: input.pageBudgetMs ?? SCANNER_DEFAULTS.pageBudgetSeconds * 1000,
       largeBudgetMs: input.pageBudgetMs ?? SCANNER_DEFAULTS.largePageBudgetSeconds * 1000,
       onWaiting,
     };
-    return traced('page', () => visitPolitely(worker, isFirst, request));
+    return traced('page', async () => {
+      const wrong = isFirst ? null : await site.admit(url);
+      return wrong === null ? visitPolitely(worker, isFirst, request) : notVisited(wrong);
+    });
   }
 
   function learn(candidate: Candidate, visit: Visit): void {
@@ -209,6 +212,11 @@ function createVisits(
   };
 }
 
+const notVisited = (wrong: WrongPage): Visit => ({
+  ...{ loaded: false, ...wrong, finalUrl: null, status: null },
+  ...{ retryAfterMs: null, durationMs: 0, broken: false },
+});
+
 function progressOf(frontier: Frontier): PageProgress {
   const { tested, failed, total } = frontier.counts();
   return { scanned: tested, failed, total };
@@ -235,5 +243,3 @@ const outOfTime = (pages: PageProgress): ScanFailed =>
     'The scan reached its deadline before a page was tested. The site is too slow, or the deadline is too short.',
     pages,
   );
-
-const OUT_OF_TIME: WrongPage = { reason: 'timeout', message: 'The scan reached its deadline before this page was tested.' };

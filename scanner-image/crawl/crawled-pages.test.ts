@@ -3,7 +3,7 @@ import type { PageCaveat, PageCaveatKind, ReportPage } from '../../report/schema
 import { loadedVisit } from '../../test/support/loaded-visit.ts';
 import type { Visit } from '../page/visit/visit.ts';
 import { TIMER_PENDING } from '../page/visit/caveats.ts';
-import { addressOf } from './address.ts';
+import { addressOf, targetOf } from './address.ts';
 import { createFrontier } from './frontier.ts';
 import { createCrawledPages, isMissing } from './crawled-pages.ts';
 
@@ -40,7 +40,12 @@ const visitOf = (path: string, { content = path, own = true, caveats = [], redir
 function process(visits: Record<string, Shown>): { taken: string[]; listed: string[] } {
   const frontier = createFrontier({ maxPages: 100, maxFailed: 100, maxLeftOut: 100 });
   const pages: ReportPage[] = [];
-  const crawled = createCrawledPages(frontier, { start: SITE, origin: () => SITE, hasRoutes: false, exclusionOf: () => null });
+  const crawled = createCrawledPages(frontier, {
+    start: SITE,
+    targetOf: (link) => targetOf(link, SITE),
+    hasRoutes: false,
+    exclusionOf: () => null,
+  });
   for (const [path, shown] of Object.entries(visits)) {
     frontier.add(addressOf(new URL(path, SITE)), 0);
     const candidate = frontier.take()!;

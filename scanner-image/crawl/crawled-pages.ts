@@ -1,13 +1,14 @@
 /** What the visits and sitemaps of a site teach, taken in the frontier's order: the pages to list, duplicates, and further addresses. */
 import { createHash } from 'node:crypto';
 import { TIMER_PENDING } from '../page/visit/caveats.ts';
+import { sameSite } from '../../core/scan/site.ts';
 import { countViolations, isAttempted, pageScore, roundScore } from '../../report/results/score.ts';
 import { positionsOf } from '../../report/results/rule-outcomes.ts';
 import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/schema/page.ts';
 import type { ReportDiscovery } from '../../report/schema/report.ts';
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
-import type { Links, PageFacts, Visit } from '../page/visit/visit.ts';
-import { type PageAddress, repeatsItself, targetOf } from './address.ts';
+import type { FailedVisit, Links, PageFacts, Visit } from '../page/visit/visit.ts';
+import { type PageAddress, repeatsItself } from './address.ts';
 import {
   arrivalOf,
   createDiscovery,
@@ -52,7 +53,7 @@ export interface Listing {
 }
 
 /** The parts of a site that the pages of a crawl need. */
-type CrawledSite = Pick<Site, 'start' | 'origin' | 'hasRoutes' | 'exclusionOf'>;
+type CrawledSite = Pick<Site, 'start' | 'targetOf' | 'hasRoutes' | 'exclusionOf'>;
 
 export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
   const exclusions = createExclusions();
@@ -60,7 +61,7 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
   const duplicates = createDuplicates();
   const discovery = createDiscovery();
   let sitemapsCut = 0;
-  const queueLinks = createLinkQueue(frontier, site, { exclusions, referrers, discovery });
+  const { queueLinks, queueLink } = createLinkQueue(frontier, site, { exclusions, referrers, discovery });
   /** The `url` of the page whose test covers an address, by the address's key. */
   const coveredBy = new Map<string, string>();
   /** The spelling in which an address was tested, by its key. */
@@ -81,7 +82,7 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
     const arrival = isMoved ? loadedKey(arrivalOf(url, visit.finalUrl)) : keys[1];
     const redirectsTo = isMoved ? (coveredBy.get(keys[1]) ?? coveredBy.get(arrival)) : undefined;
     if (redirectsTo !== undefined) return sameAs(candidate, visit, redirectsTo, `It redirects to ${visit.finalUrl.href}, which is tested.`);
-    const canonical = canonicalOf(visit, keys[1], site.origin());
+    const canonical = canonicalOf(visit, keys[1], site);
     const compared = {
       key: keys[1],
       canonicalKey: canonical?.key ?? null,
@@ -134,9 +135,11 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
     take(candidate: Candidate, visit: Visit): Taken {
       if (frontier.covered(candidate.key) || frontier.spent()) return { outcome: 'skipped', page: null };
       if (visit.loaded) return takeLoaded(candidate, visit);
+      if (leadsElsewhere(candidate, visit)) queueLink(visit.finalUrl, candidate);
       const page = untestedPage(candidate.url.href, visit, visit);
       if (visit.reason === 'document') return { outcome: 'document', page };
-      return { outcome: isAttempted(visit.reason) ? 'failed' : 'disallowed', page };
+      if (isAttempted(visit.reason)) return { outcome: 'failed', page };
+      return { outcome: visit.finalUrl === null || leadsElsewhere(candidate, visit) ? 'left_out' : 'disallowed', page };
     },
     takeSitemaps({ pages, left, beyond, named, cut }: SitemapPages): void {
       for (const { page, sitemap } of pages) {
@@ -168,18 +171,22 @@ export const isMissing = (page: ReportPage): boolean =>
 /** The number of links whose page is remembered. Most links of a page are those of the page before. */
 const LINKS_REMEMBERED = 20_000;
 
-/** Returns the function that adds the links of a page to the frontier, or to what is listed or counted. */
+/** Whether a page redirects to one of another host of the scan, which is visited as an address of its own. */
+const leadsElsewhere = ({ url }: Candidate, visit: FailedVisit): visit is FailedVisit & { finalUrl: string } =>
+  visit.reason === 'excluded' && visit.finalUrl !== null && !sameSite(url, new URL(visit.finalUrl));
+
+/** Returns the functions that add the links of a page, or one, to the frontier, or to what is listed or counted. */
 function createLinkQueue(
   frontier: Frontier,
   site: CrawledSite,
   { exclusions, referrers, discovery }: { exclusions: Exclusions; referrers: Referrers; discovery: Discovery },
-): (facts: LoadedVisit['facts'], on: Candidate) => void {
+) {
   /** The keys of pages by processed links; null for a link that is no page. */
   const processed = new Map<string, string | null>();
 
   /** @returns the key of a page of the site */
   function take(link: string, on: Candidate, isFile: boolean): string | null {
-    const target = targetOf(link, site.origin(), site.hasRoutes);
+    const target = site.targetOf(link);
     if (target?.kind === 'too_long') exclusions.count(1);
     else if (target?.kind === 'other' && discovery.name('links', target.href)) discovery.countHost(target.host, 'links');
     else if (target?.kind === 'file' || (target?.kind === 'page' && isFile)) discovery.name('files', target.page.key);
@@ -212,10 +219,16 @@ function createLinkQueue(
     exclusions.count(linksBeyond);
   }
 
-  return (facts, on) => {
-    takeLinks(facts, on);
-    // What a frame of another site shows is tested with the page, but where it leads is that site's.
-    for (const frame of facts.frames) if (targetOf(frame.url, site.origin())?.kind !== 'other') takeLinks(frame, on);
+  return {
+    queueLinks(facts: PageFacts, on: Candidate): void {
+      takeLinks(facts, on);
+      // What a frame of another site shows is tested with the page, but where it leads is that site's.
+      for (const frame of facts.frames) if (site.targetOf(frame.url)?.kind !== 'other') takeLinks(frame, on);
+    },
+    queueLink(link: string, on: Candidate): void {
+      const key = take(link, on, false);
+      if (key !== null) referrers.link(key, { url: on.url.href, key: on.key });
+    },
   };
 }
 
@@ -226,10 +239,10 @@ function sameMessage({ url, by }: SamePage, canonical: Pick<URL, 'href'>): strin
 }
 
 /** Returns the canonical address of a page if it is another page of the site. */
-function canonicalOf(visit: LoadedVisit, key: string, site: URL): PageAddress | null {
+function canonicalOf(visit: LoadedVisit, key: string, site: CrawledSite): PageAddress | null {
   const { canonical } = visit.facts;
   if (canonical === null) return null;
-  const target = targetOf(canonical, site);
+  const target = site.targetOf(canonical);
   return target?.kind !== 'page' || target.page.key === key ? null : target.page;
 }
 

@@ -10,6 +10,8 @@ export interface WrongPage {
   saved?: true;
 }
 
+export const OUT_OF_TIME: WrongPage = { reason: 'timeout', message: 'The scan reached its deadline before this page was tested.' };
+
 /** A page as the report lists it. @param visit absent if it was not visited */
 export const untestedPage = (
   url: string,

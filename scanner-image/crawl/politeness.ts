@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from '../page/browser/pool.ts';
 import { atMost, type FailedVisit, type Visit, type VisitRequest } from '../page/visit/visit.ts';
+import { OUT_OF_TIME } from './page-checks.ts';
 
 /** The delay before the second visit of a page whose server failed briefly, in milliseconds. */
 const UNAVAILABLE_RETRY_MS = 1000;
@@ -11,8 +12,8 @@ const CUT_SHORT_MS = 1000;
 
 export interface PoliteDeps {
   pool: Pick<Pool, 'visit'>;
-  /** The distance between the starts of two pages, from robots.txt, in milliseconds. */
-  crawlDelayMs: () => number;
+  /** The distance between the starts of two pages of the host of a URL, from robots.txt, in milliseconds. */
+  crawlDelayMs: (url: URL) => number;
   /** The time until which a visit must end, in milliseconds of the clock. */
   softDeadline: () => number;
   signal?: AbortSignal;
@@ -32,9 +33,9 @@ export function createPoliteVisits(deps: PoliteDeps): (worker: number, isFirst: 
   };
   const origins = new Map<string, OriginPacing>();
 
-  function pacingOf({ origin }: URL): OriginPacing {
-    const pacing = origins.get(origin) ?? createOriginPacing(deps.crawlDelayMs);
-    origins.set(origin, pacing);
+  function pacingOf(url: URL): OriginPacing {
+    const pacing = origins.get(url.origin) ?? createOriginPacing(() => deps.crawlDelayMs(url));
+    origins.set(url.origin, pacing);
     return pacing;
   }
 
@@ -118,7 +119,7 @@ function notRequested(last: FailedVisit | null, why: 'closed' | 'out_of_time'): 
   return {
     loaded: false,
     reason: limited ? 'rate_limited' : 'timeout',
-    message: why === 'closed' ? closed : last !== null ? late : 'The scan reached its deadline before this page was tested.',
+    message: why === 'closed' ? closed : last !== null ? late : OUT_OF_TIME.message,
     finalUrl: last?.finalUrl ?? null,
     status: last?.status ?? null,
     retryAfterMs: null,

@@ -185,7 +185,8 @@ function createRegister() {
   return {
     left,
     templateFor(address: PageAddress): Template {
-      const key = templateOf(address);
+      // Each host has templates of its own: keys begin with it.
+      const key = address.key.slice(0, address.key.indexOf('/')) + templateOf(address);
       let template = templates.get(key);
       if (template === undefined) templates.set(key, (template = newTemplate()));
       return template;

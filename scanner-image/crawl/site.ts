@@ -4,8 +4,9 @@ import type { GuardedFetch } from '../egress/fetch.ts';
 import type { Session } from '../page/session/session.ts';
 import { ScanFailed } from '../pod/failure.ts';
 import { movedWithin, sameSite } from '../../core/scan/site.ts';
-import { addressOf, scopeOf, targetOf, type AddressParts, type PageAddress } from './address.ts';
+import { addressOf, scopeOf, targetOf, type AddressParts, type LinkTarget, type PageAddress } from './address.ts';
 import { destructiveRule, type DestructiveWord } from './destructive.ts';
+import { createFurtherHosts, disallowed } from './further-hosts.ts';
 import { createDiscovery, type Discovery } from './listing.ts';
 import type { WrongPage } from './page-checks.ts';
 import { NO_ROBOTS, fetchRobots, type Robots } from './robots.ts';
@@ -30,15 +31,22 @@ export interface Site {
   /** Whether the scan signs in. */
   signedIn: boolean;
   origin(): URL;
+  /** Returns where a link of a page leads. */
+  targetOf(link: string): LinkTarget | null;
+  /** Whether a page is on the scan's own host, which alone gets its sign-in and its prepared state. */
+  isOwn(url: URL): boolean;
+  /** Reads robots.txt of a further host before its first page is requested. Returns why a page of it must not be, or null. */
+  admit(url: URL): Promise<WrongPage | null>;
   /** Whether all fragments of addresses are routes. */
   hasRoutes: boolean;
-  crawlDelayMs(): number;
-  /** Why a page is not part of the scan, by include, exclude, robots.txt and what its address does; null if it is. */
-  exclusionOf(url: AddressParts): WrongPage | null;
+  /** The distance between the starts of two pages of the host of a URL, in milliseconds. */
+  crawlDelayMs(url: URL): number;
+  /** Why a page is not part of the scan, by include, exclude, robots.txt of the own host and what its address does; null if it is. */
+  exclusionOf(url: AddressParts & { href: string }): WrongPage | null;
   /** Whether the first page is tested. If not, only its links are read. */
   startInScope: boolean;
-  /** Why a page may not redirect to a URL, or null. */
-  refusal(url: URL, isFirst: boolean): WrongPage | null;
+  /** Why a page may not redirect to a URL, or null. @param from the requested URL; null for the first page */
+  refusal(url: URL, from: URL | null): WrongPage | null;
   /** Uses the origin to which the first page redirected. @throws ScanFailed if its robots.txt disallows the page, or cannot be read */
   moveTo(finalUrl: URL): Promise<void>;
   sitemapPages(): Promise<SitemapPages>;
@@ -69,6 +77,10 @@ export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> 
   const { crawl } = input.options;
   const { start, files, session, signedIn } = deps;
   const scope = scopeOf(crawl);
+  const further = createFurtherHosts(crawl, deps);
+  const hasRoutes = crawl.hashRoutes === 'all';
+  const isOwn = (url: URL): boolean => sameSite(origin, url);
+  const targetIn = (link: string): LinkTarget | null => targetOf(link, origin, { ...crawl, hasRoutes });
   const destructiveIn = signedIn ? destructiveRule(crawl.include) : () => null;
   let origin = start;
   let robots = await robotsOf(start);
@@ -82,20 +94,22 @@ export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> 
     if (!answer.ok) throw new ScanFailed('target_unreachable', answer.message);
     return answer.robots;
   }
+  const robotsFor = (url: URL): Robots => (isOwn(url) ? robots : further.robots(url));
+
   function destructiveWordOf(url: AddressParts): DestructiveWord | null {
     const destructive = destructiveIn(url);
     // The start address was asked for, whatever it does.
     return destructive !== null && isStart(url, start) ? null : destructive;
   }
-  function exclusionOf(url: AddressParts): WrongPage | null {
+  function exclusionOf(url: AddressParts & { href: string }): WrongPage | null {
     const destructive = destructiveWordOf(url);
     if (destructive !== null) return { reason: 'excluded', message: destructiveMessage(destructive) };
     if (!scope(url)) return NOT_INCLUDED;
-    const message = robots.refusal(url);
-    return message === null ? null : { reason: 'robots_disallowed', message };
+    // What another host disallows is known when its first page is visited: the result must not depend on when that is.
+    return isOwn(new URL(url.href)) ? disallowed(robots, url) : null;
   }
   function readSitemaps(): Promise<SitemapPages> {
-    const pages = collectPages(input, deps, { origin, sitemaps: robots.sitemaps, exclusionOf });
+    const pages = collectPages(input, deps, { origin, sitemaps: robots.sitemaps, exclusionOf, targetOf: targetIn });
     // Its errors are those of `sitemapPages`, which is called after the first page was loaded.
     pages.catch(() => undefined);
     return pages;
@@ -105,17 +119,22 @@ export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> 
     start,
     signedIn,
     origin: () => origin,
-    hasRoutes: crawl.hashRoutes === 'all',
-    crawlDelayMs: () => robots.crawlDelay * 1000,
+    hasRoutes,
+    targetOf: targetIn,
+    isOwn,
+    admit: async (url) => (isOwn(url) ? null : further.admit(url)),
+    crawlDelayMs: (url) => robotsFor(url).crawlDelay * 1000,
     exclusionOf,
     startInScope: scope(start),
-    refusal(url, isFirst) {
-      if (isFirst ? !movedWithin(start, url) : !sameSite(origin, url))
+    refusal(url, from) {
+      if (from === null ? !movedWithin(start, url) : !sameSite(from, url)) {
+        if (from !== null && targetIn(url.href)?.kind === 'page')
+          return { reason: 'excluded', message: `The page redirects to ${url.href}, which is an address of its own in this scan.` };
         return { reason: 'redirected_away', message: `The page redirects to another site, ${url.origin}.` };
+      }
       const destructive = destructiveWordOf(url);
       if (destructive !== null) return destructiveRedirect(url, destructive);
-      const message = isFirst ? null : robots.refusal(url);
-      return message === null ? null : { reason: 'robots_disallowed', message };
+      return from === null ? null : disallowed(robotsFor(url), url);
     },
     async moveTo(finalUrl) {
       origin = new URL(finalUrl.origin);
@@ -133,7 +152,7 @@ export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> 
 async function collectPages(
   { options: { crawl }, pagesReserved }: SiteInput,
   { files, session, softDeadline }: SiteDeps,
-  { origin, sitemaps, exclusionOf }: { origin: URL; sitemaps: URL[]; exclusionOf: Site['exclusionOf'] },
+  { origin, sitemaps, exclusionOf, targetOf: targetIn }: Pick<Site, 'exclusionOf' | 'targetOf'> & { origin: URL; sitemaps: URL[] },
 ): Promise<SitemapPages> {
   const named = createDiscovery();
   if (!crawl.sitemap || pagesReserved === 1) return { pages: [], left: [], beyond: 0, named, cut: 0 };
@@ -146,7 +165,7 @@ async function collectPages(
     isDefault,
     enough: pagesReserved * 2 + 20,
     take(text, { href: sitemap }) {
-      const target = targetOf(text, origin, crawl.hashRoutes === 'all');
+      const target = targetIn(text);
       if (target?.kind === 'other') named.countHost(target.host, 'sitemap_entries');
       if (target?.kind === 'too_long') beyond += 1;
       if (target?.kind === 'file') named.name('files', target.page.key);
@@ -162,7 +181,7 @@ async function collectPages(
       return null;
     },
     deadline: Math.min(Date.now() + SITEMAPS_MS, softDeadline),
-    headersFor: session?.headersFor,
+    headersFor: (url) => (sameSite(url, origin) ? (session?.headersFor(url) ?? {}) : {}),
   });
   const unread = found.unread.map(({ url, message }) => ({
     page: addressOf(url),

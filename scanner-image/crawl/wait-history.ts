@@ -73,10 +73,10 @@ export function createWaitHistory(): WaitHistory {
 
   return {
     record({ position, url }, outcomes) {
-      recorded.push({ position, template: templateOf(url), outcomes });
+      recorded.push({ position, template: url.host + templateOf(url), outcomes });
     },
     planFor({ knows, url }) {
-      const template = templateOf(url);
+      const template = url.host + templateOf(url);
       const known = recorded.filter(({ position }) => position <= knows);
       const own = known.filter((page) => page.template === template);
       const waits = own.flatMap(({ outcomes }) => outcomes.waits);

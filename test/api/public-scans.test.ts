@@ -40,6 +40,7 @@ describe('public scans', () => {
 
   const mistakes: [string, object, string, string][] = [
     ['a mistyped e-mail address', { email: 'ada@example' }, 'email', 'string.email'],
+    ['further hosts', { hosts: ['shop.example.com'] }, 'hosts', 'unexpected_field'],
     ['a private address', { url: 'http://10.0.0.1/' }, 'url', 'url.private_address'],
   ];
   for (const [what, body, field, type] of mistakes)

@@ -51,6 +51,14 @@ describe('an invalid submission', () => {
     ['credentials', { url: 'https://user:pass@example.com/' }, ['body', 'url'], 'url.credentials'],
     ['a low port', { url: 'https://example.com:22/' }, ['body', 'url'], 'url.port'],
     ['a host name with a private address', { url: 'https://inside.example.com/' }, ['body', 'url'], 'url.private_address'],
+    [
+      'a further host with a private address',
+      { ...SUBMISSION, hosts: ['*.example.com', 'inside.example.com'] },
+      ['body', 'hosts', 1],
+      'url.private_address',
+    ],
+    ['a further host with a scheme', { ...SUBMISSION, hosts: ['https://example.com'] }, ['body', 'hosts', 0], 'string.pattern'],
+    ['all hosts of a top-level domain', { ...SUBMISSION, hosts: ['*.com'] }, ['body', 'hosts', 0], 'string.pattern'],
     ['an unresolvable host name', { url: 'https://unknown.example.com/' }, ['body', 'url'], 'url.unresolvable'],
   ];
   it('names no address of a host that the caller did not send', async () => {

@@ -65,6 +65,8 @@ describe('a test key', () => {
       expect(body.detail[0]).to.deep.include({ loc: ['body', 'url'], type: 'test_key_target' });
       expect(body.detail[0].msg).to.match(/^A test key scans only the demo site and loopback/);
     }
+    const further = await submit(test, { ...LOOPBACK, hosts: ['localhost:3000', 'www.example.com'] });
+    expect(further.body.detail[0]).to.deep.include({ loc: ['body', 'hosts', 1], type: 'test_key_target' });
     expect((await submit(key, SUBMISSION)).body.scan_id).to.be.a('string');
     expect((await context.stores.credits.balance(id)).held).to.equal(5);
   });

@@ -1,6 +1,7 @@
 /** The result of a scan that has ended: score, verdict with its thresholds, violations, coverage, options. Pure. */
 import type { BaselineDifference, BaselineOutcome, BaselineProblem } from '../../../core/scan/baseline.ts';
 import { type Counts, coverageOf } from '../../../core/scan/counts.ts';
+import { CRAWL_LABELS, withDefaults } from '../../../core/scan/options.ts';
 import { orderedMetadata } from '../../../core/scan/metadata.ts';
 import { describeStep, type PrepareStep } from '../../../core/scan/steps.ts';
 import {
@@ -174,7 +175,8 @@ export function metadataList({ metadata = {} }: ScanRow): Html {
 /** How the scan was made, and by whom. */
 export function optionList(row: ScanRow, names: ActorNames): Html {
   const { options, pagesRequested, pagesReserved, createdAt, finishedAt, id, queue } = row;
-  const { thresholds: limits, crawl } = options;
+  // A scan of an earlier version lacks some rules.
+  const { thresholds: limits, crawl } = withDefaults(options);
   const { consent, hashRoutes, prepare } = crawl;
   const { text, who } = originOf(row, names);
   const set = (Object.keys(THRESHOLDS) as ThresholdName[]).flatMap((name) => {
@@ -195,6 +197,7 @@ export function optionList(row: ScanRow, names: ActorNames): Html {
     ...globs('Only pages that match', crawl.include),
     ...globs('Not pages that match', crawl.exclude),
     ...(hashRoutes === 'all' ? [['Fragments that are pages', HASH_ROUTE_WORDS[hashRoutes]] as [string, string]] : []),
+    ...globs(CRAWL_LABELS.hosts, crawl.hosts),
     ...(crawl.sitemap ? [] : [['Sitemaps', 'ignored'] as [string, string]]),
     ...(crawl.respectRobots ? [] : [['robots.txt', 'ignored'] as [string, string]]),
     ...(consent === 'keep' ? [] : [['Dialog for consent', CONSENT_WORDS[consent]] as [string, string]]),

@@ -85,10 +85,17 @@ export interface SubmissionDeps {
 /** Why a submission is rejected, and the error response for each reason. */
 type RefusalOfTarget = Exclude<ScanUrlRefusal, 'dns_unavailable'>;
 
+/** @property host the index of the further host that is refused; absent if the URL is */
+interface RefusedTarget {
+  reason: RefusalOfTarget;
+  message: string;
+  host?: number;
+}
+
 export type SubmissionRefusal =
-  | { ok: false; reason: 'target_refused'; target: { reason: RefusalOfTarget; message: string } }
+  | { ok: false; reason: 'target_refused'; target: RefusedTarget }
   /** A test key asks for a scan of another target. */
-  | { ok: false; reason: 'test_key_target' }
+  | { ok: false; reason: 'test_key_target'; host?: number }
   /** A step that prepares the scan leaves its site. */
   | { ok: false; reason: 'prepare_refused'; mistake: StepMistake }
   /** The baseline is wrong, or missing. */
@@ -144,7 +151,7 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
     case 'target_refused':
       return targetError(refusal.target);
     case 'test_key_target':
-      return new ValidationFailure([{ loc: ['body', 'url'], msg: TEST_KEY_TARGET, type: 'test_key_target' }]);
+      return new ValidationFailure([{ loc: locOf(refusal), msg: TEST_KEY_TARGET, type: 'test_key_target' }]);
     case 'prepare_refused': {
       const { index, message } = refusal.mistake;
       return new ValidationFailure([
@@ -183,8 +190,10 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
 }
 
 /** The error of a URL that the target rules refuse. */
-export const targetError = ({ reason, message }: { reason: RefusalOfTarget; message: string }): ValidationFailure =>
-  new ValidationFailure([{ loc: ['body', 'url'], msg: message, type: TARGET_TYPES[reason] }]);
+export const targetError = (target: RefusedTarget): ValidationFailure =>
+  new ValidationFailure([{ loc: locOf(target), msg: target.message, type: TARGET_TYPES[target.reason] }]);
+
+const locOf = ({ host }: { host?: number }): (string | number)[] => ['body', ...(host === undefined ? ['url'] : ['hosts', host])];
 
 /** The error if the name servers do not answer for the host of the URL. */
 export const dnsUnavailable = (): ApiError => new ApiError('service_unavailable', { fields: { message: DNS_UNAVAILABLE } });

@@ -2,7 +2,7 @@
 import { baselineMistake } from '../../../core/scan/baseline.ts';
 import { prepareMistake } from '../../../core/scan/steps.ts';
 import { maySignInWith } from '../../../core/scan/sign-in.ts';
-import { isTestTarget, judgeScanUrl } from '../../../core/scan/targets.ts';
+import { isTestTarget, judgeScan, urlOnHost } from '../../../core/scan/targets.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { OwnedClaim } from '../../../stores/submissions/idempotency.ts';
 import { bestEffort } from '../../../platform/logger.ts';
@@ -123,14 +123,20 @@ async function refusalOfRequest(deps: SubmissionDeps, request: SubmissionRequest
   const { baseline } = request;
   const wrong = baselineMistake(baseline, thresholds.maxNewViolations !== undefined);
   if (wrong !== null) return { ok: false, reason: 'baseline_refused', type: 'baseline.invalid', message: wrong };
-  if (request.test && !isTestTarget(url, deps.testTargets)) return { ok: false, reason: 'test_key_target' };
+  if (request.test) {
+    if (!isTestTarget(url, deps.testTargets)) return { ok: false, reason: 'test_key_target' };
+    const host = crawl.hosts.findIndex((entry) => !isTestTarget(urlOnHost(entry, url), deps.testTargets));
+    if (host >= 0) return { ok: false, reason: 'test_key_target', host };
+  }
   if (crawl.prepare.length > 0 && !deps.allowPrepareSteps) return { ok: false, reason: 'prepare_disabled' };
   if (request.auth && !maySignInWith(request.auth.secret, request.organisation, deps.allowScanSecrets))
     return { ok: false, reason: 'secret_refused' };
-  const target = await judgeScanUrl(url, deps.targets, deps.resolver);
+  const target = await judgeScan({ url, hosts: crawl.hosts }, deps.targets, deps.resolver);
   if (!target.ok) {
-    const { reason, message } = target;
-    return reason === 'dns_unavailable' ? { ok: false, reason } : { ok: false, reason: 'target_refused', target: { reason, message } };
+    const { reason, message, host } = target;
+    return reason === 'dns_unavailable'
+      ? { ok: false, reason }
+      : { ok: false, reason: 'target_refused', target: { reason, message, host } };
   }
   const mistake = prepareMistake(crawl.prepare, new URL(url));
   if (mistake !== null) return { ok: false, reason: 'prepare_refused', mistake };

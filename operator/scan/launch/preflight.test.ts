@@ -25,6 +25,8 @@ describe('the preflight of manifests', () => {
     answer?: Reservation;
     blocked?: boolean;
     maxPagesLimit?: number;
+    /** The further hosts of the scan. */
+    hosts?: string[];
     /** Of the annotations of the scan. */
     metadata?: Record<string, string>;
     /** Whether an organisation is charged for the namespace. */
@@ -44,6 +46,7 @@ describe('the preflight of manifests', () => {
     answer = HELD,
     blocked = false,
     maxPagesLimit = 500,
+    hosts = [],
     metadata = {},
     owned = true,
     pagesReserved = 0,
@@ -53,6 +56,7 @@ describe('the preflight of manifests', () => {
     const calls: string[] = [];
     const row = scanRow({ id: 'a', organisation: 'acme', resource: { namespace: 'team', name: 'a' }, pagesReserved });
     row.options.maxPages = 5;
+    row.options.crawl.hosts = hosts;
     const team = { id: 'acme', blocked, deletedAt: null as Date | null } as Organisation;
     const context = contextOf({
       stores: {
@@ -120,6 +124,7 @@ describe('the preflight of manifests', () => {
   const REFUSED: [reason: string, world: World, spec: Partial<AccessibilityScanSpec>][] = [
     ['OrganisationBlocked', { blocked: true }, {}],
     ['TargetRefused', { resolution: { ok: false, reason: 'not_found' } }, {}],
+    ['TargetRefused', { hosts: ['10.0.0.1'] }, {}],
     ['TooManyPages', { maxPagesLimit: 4 }, {}],
     ['PodTemplateRefused', {}, { podTemplate: { annotations: { a: 'b' } } }],
     ['MetadataRefused', { metadata: { branch: 'a\n' } }, {}],
