@@ -1,4 +1,5 @@
 /** A page that tries to reach an internal server in every way that browsers offer, and tells its site which interfaces exist. */
+import { nightly } from '../support/nightly.ts';
 import type { Route } from './site.ts';
 
 /** What exists on secure origins only. The page reports them, so that the test notices if it tries nothing. */
@@ -26,6 +27,7 @@ const ATTEMPTS = String.raw`
     const to = (path) => scheme + '://' + host + '/' + path;
     const socket = to('socket').replace('http', 'ws');
     attempt('fetch', () => fetch(to('fetch'), { mode: 'no-cors' }));
+    if (!every.includes(host)) continue;
     attempt('keepalive', () => fetch(to('keepalive'), { mode: 'no-cors', method: 'POST', body: 'x', keepalive: true }));
     attempt('fetchLater', () => { fetchLater(to('later'), { activateAfter: 0 }); fetchLater(to('later-on-leaving')); });
     attempt('XMLHttpRequest', () => { const request = new XMLHttpRequest(); request.open('GET', to('request')); request.send(); });
@@ -76,9 +78,12 @@ const ATTEMPTS = String.raw`
   const exist = names.filter((name) => name in window || name in navigator);
   fetch('/_tried?' + encodeURIComponent(JSON.stringify({ tried: [...new Set(tried)], exist, secure: isSecureContext })));`;
 
+/** Hosts that a page tries in every way; it fetches from all others. The proxy judges their addresses, whatever asks for them. */
+const everyWay = (port: number): string[] => nightly([`127.0.0.1:${port}`, `rebind.test:${port}`], hostsOf(port));
+
 /** The script of the page. @param port the port of the internal server */
 export const attemptsAt = (port: number): string =>
-  `<script>{ const hosts = ${JSON.stringify(hostsOf(port))}, names = ${JSON.stringify(SECURE_INTERFACES)}; ${ATTEMPTS} }</script>`;
+  `<script>{ const hosts = ${JSON.stringify(hostsOf(port))}, every = ${JSON.stringify(everyWay(port))}, names = ${JSON.stringify(SECURE_INTERFACES)}; ${ATTEMPTS} }</script>`;
 
 /** Headers by which a server makes the browser report and preload elsewhere. */
 export const hostileHeaders = (port: number): Record<string, string> => ({

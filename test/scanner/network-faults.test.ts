@@ -53,7 +53,6 @@ describe('network faults', () => {
         response.writeHead(200, { 'content-type': 'text/html', 'content-length': half.length + 100 }).write(half);
         setTimeout(() => request.socket.destroy(), 100);
       },
-      '/endless': endless('text/html', '<!-- and so on and so on and so on -->'),
       '/drip': drip('text/html', half),
       '/silent': () => undefined,
       '/script-drip': html(`<script src="/_script-drip"></script>${FAULT}`),
@@ -67,13 +66,9 @@ describe('network faults', () => {
     const drips = testedOf(pages).find(({ url }) => url.endsWith('/script-drip'));
     expect(drips && [found(drips), drips.caveats.map(({ kind }) => kind)]).to.deep.equal([['image-alt #fault'], ['requests_unanswered']]);
     expect(untested(pages, '/silent').message).to.equal('The page did not answer within 15 s.');
-    // Their documents are still arriving: what is there is tested, and the report says so. One of them is too large before.
-    const outcomes = ['/drip', '/endless'].map((path) => {
-      const page = pages.find(({ url }) => new URL(url).pathname === path);
-      return page?.tested === true ? page.caveats.map(({ kind }) => kind).join() : page?.reason;
-    });
-    expect(outcomes[0]).to.equal('still_loading');
-    expect(outcomes[1]).to.be.oneOf(['still_loading', 'navigation_failed', 'timeout', 'not_rendered']);
+    // Its document is still arriving: what is there is tested, and the report says so.
+    const dripping = testedOf(pages).find(({ url }) => url.endsWith('/drip'));
+    expect(dripping?.caveats.map(({ kind }) => kind)).to.deep.equal(['still_loading']);
   });
 
   it('report a document that is too large', async () => {
@@ -86,15 +81,11 @@ describe('network faults', () => {
   it('of parts of a page do not keep the rest from being tested', async () => {
     const page = (title: string, part: string): string => html(`${FAULT}${part}`, { title });
     await open({
-      '/frame-drip': page('frame drip', '<iframe title="frame" src="/_drip"></iframe>'),
       '/frame-endless': page('frame endless', '<iframe title="frame" src="/_endless"></iframe>'),
-      '/frame-silent': page('frame silent', '<iframe title="frame" src="/_silent"></iframe>'),
       '/frame-cut': page('frame cut', '<iframe title="frame" src="/_cut"></iframe>'),
       '/image-drip': page('image drip', '<img alt="" src="/_image">'),
       '/fetch-endless': page('fetch endless', '<script>fetch("/_endless").then((answer) => answer.text())</script>'),
-      '/_drip': drip('text/html', '<p>frame'),
       '/_endless': endless('text/html', `<!--${'x'.repeat(60_000)}-->`),
-      '/_silent': () => undefined,
       '/_cut': (request, response) => {
         send(response, 'text/html').write('<p>half a frame');
         setTimeout(() => request.socket.destroy(), 50);
@@ -103,7 +94,7 @@ describe('network faults', () => {
     });
     const { pages } = await scan(`${site.origin}/`, {}, { pageBudgetMs: 20_000, workers: 2 });
     for (const page of pages.slice(1)) expect(found(page), page.url).to.include('image-alt #fault');
-    expect(pages).to.have.length(7);
+    expect(pages).to.have.length(5);
   }).timeout(180_000);
 
   it('have their own reason, whatever fails on the same host meanwhile', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createTransport } from 'nodemailer';
 import { WORDS } from '../../report/words/words.ts';
-import { SOME_LOCALES } from '../support/nightly.ts';
+import { SOME_LOCALES, someOf } from '../support/nightly.ts';
 import { startMail } from '../../local/mail/mail.ts';
 import { createSuppressions, type Suppressions } from '../../stores/outbox/suppressions.ts';
 import { down } from '../api/replica.ts';
@@ -17,7 +17,7 @@ describe('mails and their unsubscribe links', () => {
 
   it('of each kind are accessible as a document', async () => {
     const page = await (await web.visitor()).newPage();
-    for (const [kind, render] of Object.entries(SAMPLES)) {
+    for (const [kind, render] of someOf(Object.entries(SAMPLES), 5)) {
       await page.setContent(render('de').html);
       await expectAccessible(page, `mail-${kind}`);
     }
