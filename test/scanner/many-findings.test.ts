@@ -47,7 +47,7 @@ describe('a page with thousands of findings', () => {
   });
 
   it('describes the first elements in full, and the others by their start tags', async () => {
-    const inside = `<svg aria-hidden="true">${'<path d="M1 1h2"></path>'.repeat(50)}</svg>`;
+    const inside = `<svg aria-hidden="true">${`<path d="${'M1 1h2'.repeat(60)}"></path>`.repeat(3)}</svg>`;
     const page = await test(`${JSON.stringify(`<button class="wide" type="button">${inside}</button>`)}.repeat(450)`);
     const all = findingOf(page, 'button-name').nodes.map((node) => node.html);
     expect(all).to.have.length(450);
