@@ -9,7 +9,7 @@ describe('cookieRules', () => {
       expect([rules.session, rules.form, rules.oidc, rules.pending]).to.deep.equal([
         'curbcut_session',
         'curbcut_form',
-        'curbcut_oidc',
+        'curbcut_oidc_',
         'curbcut_pending',
       ]);
       expect(rules.usable).to.equal(true);
@@ -27,7 +27,7 @@ describe('cookieRules', () => {
       expect([rules.session, rules.form, rules.oidc, rules.pending]).to.deep.equal([
         '__Host-curbcut_session',
         '__Host-curbcut_form',
-        '__Host-curbcut_oidc',
+        '__Host-curbcut_oidc_',
         '__Host-curbcut_pending',
       ]);
       expect(rules.usable).to.equal(usable);
