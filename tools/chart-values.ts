@@ -139,32 +139,41 @@ function typeOf(value: unknown): string {
 const commentOf = (map: YAMLMap, pair: Pair, index: number): string =>
   (isScalar(pair.key) ? pair.key.commentBefore : undefined) ?? (index === 0 ? (map.commentBefore ?? '') : '');
 
-function read(map: YAMLMap, prefix: string, rows: Row[]): Schema {
+interface Values {
+  schema: Schema;
+  /** The rows of the tables. */
+  rows: Row[];
+  /** The values of each section, without those of the sections inside it, by the section's path; '' is the whole. */
+  sections: Record<string, Record<string, unknown>>;
+}
+
+function read(map: YAMLMap, section: string, { rows, sections }: Omit<Values, 'schema'>): Schema {
   const properties: Record<string, Schema> = {};
+  const own: Record<string, unknown> = (sections[section] = {});
   map.items.forEach((pair, index) => {
     const key = String(pair.key);
-    const path = `${prefix}${key}`;
+    const path = section === '' ? key : `${section}.${key}`;
     const { description, rule } = readComment(commentOf(map, pair, index));
     const said = description === '' ? {} : { description };
     const value: unknown = isMap(pair.value) ? pair.value.toJSON() : (pair.value as { toJSON(): unknown }).toJSON();
     // A map without a rule has exactly these values, unless it is empty.
     if (isMap(pair.value) && pair.value.items.length > 0 && (Object.keys(rule).length === 0 || rule === OPEN)) {
       if (description !== '') rows.push({ path, description, default: undefined });
-      properties[key] = { ...said, ...read(pair.value, `${path}.`, rows), ...rule };
+      properties[key] = { ...said, ...read(pair.value, path, { rows, sections }), ...rule };
       return;
     }
+    own[key] = value;
     rows.push({ path, description, default: JSON.stringify(value) });
     properties[key] = { ...said, ...('enum' in rule ? {} : { type: typeOf(value) }), ...rule };
   });
   return { type: 'object', additionalProperties: false, properties };
 }
 
-/** The schema and the rows of the tables. */
-function readValues(values: string): { schema: Schema; rows: Row[] } {
-  const rows: Row[] = [];
+function readValues(values: string): Values {
+  const found = { rows: [], sections: {} };
   const document = parseDocument(values);
   if (document.errors[0]) throw document.errors[0];
-  return { schema: read(document.contents as YAMLMap, '', rows), rows };
+  return { schema: read(document.contents as YAMLMap, '', found), ...found };
 }
 
 /** helm/values.schema.json */
@@ -172,6 +181,16 @@ export function valuesSchema(values: string): string {
   const { schema } = readValues(values);
   const whole = { $schema: 'http://json-schema.org/draft-07/schema#', title: 'Values of the chart curbcut', ...schema };
   return `${JSON.stringify(whole, null, 2)}\n`;
+}
+
+/**
+ * helm/files/sections.json: the defaults of each section. Helm takes them away if a values file names the section and leaves it empty,
+ * and no template can read values.yaml.
+ */
+export function sectionDefaults(values: string): string {
+  const { '': _, ...sections } = readValues(values).sections;
+  const lines = Object.entries(sections).map(([path, own]) => `${JSON.stringify(path)}: ${JSON.stringify(own)}`);
+  return `{\n${lines.join(',\n')}\n}\n`;
 }
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');

@@ -1,7 +1,7 @@
 /** Writes everything that is generated from the code: settings, limits, errors, metrics, scan options and phases in docs/, the custom resource definition, the chart's schema and tables, and Argo CD's ConfigMap. */
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { valuesSchema, withValues } from './chart-values.ts';
+import { sectionDefaults, valuesSchema, withValues } from './chart-values.ts';
 import { apiPage } from './api-reference.ts';
 import { argocdConfigMap } from './argocd.ts';
 import { limitsSection } from './limits.ts';
@@ -197,6 +197,7 @@ async function generatedFiles(): Promise<Record<string, string>> {
     'docs/cli.md': withOptionTable(read('docs/cli.md')),
     'helm/README.md': withValues(read('helm/README.md'), values),
     'helm/values.schema.json': valuesSchema(values),
+    'helm/files/sections.json': sectionDefaults(values),
     'examples/argocd/argocd-cm-curbcut.yaml': argocdConfigMap(),
     ...definitions,
     // Helm packs no file from outside the chart.

@@ -1,5 +1,19 @@
+{{/*
+Gives the sections of the values that a values file names and leaves empty their defaults, which Helm takes away. All templates share the
+values, and Helm promises no order of them, so each begins with curbcut.check.
+*/}}
+{{- define "curbcut.sections" -}}
+{{- range $path, $defaults := .Files.Get "files/sections.json" | fromJson }}
+{{- $parent := $.Values }}
+{{- range splitList "." $path | initial }}{{ $parent = index $parent . }}{{ end }}
+{{- $name := splitList "." $path | last }}
+{{- if not (hasKey $parent $name) }}{{ $_ := set $parent $name $defaults }}{{ end }}
+{{- end }}
+{{- end }}
+
 {{/* Fails if a required value is missing. */}}
 {{- define "curbcut.check" -}}
+{{- include "curbcut.sections" . }}
 {{- if not .Values.evaluation.enabled }}
 {{- if not (or .Values.mongodb.url .Values.mongodb.existingSecret.name) }}{{ fail "\n\nmongodb.url (or mongodb.existingSecret.name) is not set: Curbcut stores scans in MongoDB. To evaluate Curbcut without it: --set evaluation.enabled=true" }}{{ end }}
 {{- if not .Values.s3.endpoint }}{{ fail "\n\ns3.endpoint is not set: Curbcut stores reports in an S3-compatible object store. To evaluate Curbcut without it: --set evaluation.enabled=true" }}{{ end }}

@@ -50,6 +50,17 @@ const rulesOf = (object: Rendered): Rule[] => object.rules as Rule[];
 describe('chart', () => {
   needsHelm();
 
+  it('takes a section that a values file leaves empty for its defaults, but an empty value for none', () => {
+    const whole = render(EVALUATION);
+    const sections = Object.keys(JSON.parse(readFileSync(join(CHART, 'files', 'sections.json'), 'utf8')) as object);
+    const emptied = (some: readonly string[]) =>
+      render({ ...EVALUATION, ...Object.fromEntries(some.filter((path) => path !== 'evaluation').map((path) => [path, null])) });
+    expect(emptied(sections.filter((path) => !path.includes('.')))).to.deep.equal(whole);
+    expect(emptied(sections.filter((path) => path.includes('.')))).to.deep.equal(whole);
+    const { spec } = one(render({ ...EVALUATION, 'api.replicaCount': null }), 'Deployment', 'curbcut-api');
+    expect(spec).not.to.have.property('replicas');
+  });
+
   it('mounts the Secrets of declared webhooks into the operator, and no other', () => {
     const pod = (values: Record<string, unknown>) => {
       const objects = render({ ...PLAIN, ...values });
