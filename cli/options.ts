@@ -100,7 +100,12 @@ const SITE: Readonly<Record<string, SiteOption>> = {
     value: 'HOST',
     multiple: true,
     meaning: 'a further host of the site, such as shop.example.org or *.example.org; may be given several times',
-    read: (hosts: string[]) => ({ crawl: { hosts: hosts.map(hostOf) } }),
+    read: (hosts: string[]) => ({ crawl: { hosts: hosts.map((host) => hostOf('host', host)) } }),
+  },
+  'rewrite-host': {
+    value: 'HOST',
+    meaning: 'the production host that links of a preview name, such as www.example.org; they are followed on the scanned host',
+    read: (host: string) => ({ crawl: { rewriteHost: hostOf('rewrite-host', host) } }),
   },
   'wait-for': {
     value: 'SELECTOR',
@@ -231,9 +236,10 @@ function oneOf<T extends string>(flag: string, text: string, allowed: readonly T
 }
 
 /** @throws UsageError */
-function hostOf(text: string): string {
-  if (new RegExp(HOST_PATTERN).test(text)) return text;
-  throw new UsageError(`--host ${text} must be a host such as shop.example.org, shop.example.org:8080 or *.example.org.`, 'scan');
+function hostOf(flag: 'host' | 'rewrite-host', text: string): string {
+  if (new RegExp(HOST_PATTERN).test(text) && (flag === 'host' || !text.startsWith('*'))) return text;
+  const examples = `shop.example.org${flag === 'host' ? ', *.example.org' : ''} or shop.example.org:8080`;
+  throw new UsageError(`--${flag} ${text} must be a host such as ${examples}.`, 'scan');
 }
 
 /** Reads a target such as `2.2-AA`. @throws UsageError */

@@ -11,13 +11,13 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4275, tests: 1573 },
-  report: { production: 11601, tests: 1540 },
+  report: { production: 11607, tests: 1540 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8723, tests: 635 },
   api: { production: 23904, tests: 2487 },
   operator: { production: 11620, tests: 8620 },
-  'scanner-image': { production: 13175, tests: 3609 },
-  cli: { production: 4748, tests: 366 },
+  'scanner-image': { production: 13188, tests: 3613 },
+  cli: { production: 4754, tests: 366 },
   local: { production: 10044, tests: 4049 },
   'demo-site': { production: 121, tests: 0 },
   test: { production: 0, tests: 57450 },

@@ -78,6 +78,14 @@ export const CrawlRules = Type.Object(
         'Pages on them that links or sitemaps name are tested too, each host by its own robots.txt and rate limit. ' +
         'They do not get the sign-in, the prepared state and the answer to the consent dialog.',
     }),
+    rewriteHost: Type.String({
+      default: '',
+      maxLength: HOST_MAX_LENGTH,
+      pattern: `^(${HOST})?$`,
+      description:
+        'The production host that the links of a preview name, such as www.example.org. ' +
+        'Links, redirects and sitemap entries that lead there are followed on the host of the scan. Empty: none.',
+    }),
     sitemap: Type.Boolean({ default: true, description: "Whether the site's sitemaps add pages." }),
     respectRobots: Type.Boolean({ default: true, description: 'Whether to obey robots.txt.' }),
     waitFor: Type.String({
@@ -165,6 +173,7 @@ export const CRAWL_LABELS = {
   exclude: 'Not pages that match',
   hashRoutes: 'Fragments that are pages',
   hosts: 'Further hosts of the site',
+  rewriteHost: 'Host that links of a preview name',
   waitFor: 'Wait for an element',
   settleMs: 'Additional time for each page (ms)',
   consent: 'Dialog for consent to cookies',

@@ -24,7 +24,7 @@ export function drawGaps(flow: Flow, report: Report, i18n: ReportWords, outline:
     const leftOut = rows.length > GAP_ROWS ? count(texts.leftOutRows, rows.length - GAP_ROWS) : '';
     drawTableSection(flow, { ...section, rows: rows.slice(0, GAP_ROWS), leftOut }, outline);
   }
-  const lines = leftLines(gaps, i18n);
+  const lines = leftLines(gaps, i18n, report.scan.options.pages_requested > 1);
   if (lines.length === 0) return;
   const section = pdf.element(pdf.root, 'Sect');
   flow.heading(section, 2, texts.addressesLeftHeading, { outline });
@@ -37,13 +37,13 @@ export function drawGaps(flow: Flow, report: Report, i18n: ReportWords, outline:
 }
 
 /** What links and sitemaps name that has no row. */
-function leftLines({ addressesLeft: left, discovery }: Gaps, { texts, count, format }: ReportWords): string[] {
+function leftLines({ addressesLeft: left, discovery }: Gaps, { texts, count, format }: ReportWords, mayAddHosts: boolean): string[] {
   const { other_hosts: hosts, other_hosts_left: others, hash_links: hash } = discovery;
   const named = [...hosts.map((host) => `${host.host} (${host.links + host.sitemap_entries})`), ...(others > 0 ? [`… (${others})`] : [])];
   return [
     ...(left > 0 ? [`${count(texts.addressesLeft, left)}. ${texts.addressesLeftIntro}`] : []),
     ...(hash > 0 ? [format(texts.hashLinks, { n: hash })] : []),
-    ...(hosts.length > 0 ? [format(texts.otherHosts, { hosts: named.join(', ') })] : []),
+    ...(hosts.length > 0 ? [format(texts.otherHosts, { hosts: named.join(', ') }) + (mayAddHosts ? ` ${texts.otherHostsToDo}` : '')] : []),
   ];
 }
 

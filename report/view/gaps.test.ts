@@ -11,7 +11,7 @@ const found = (links: number, ...hosts: [host: string, links: number, entries: n
   sitemaps_cut: 0,
 });
 const TO_DO =
-  'to test it too, set crawl.hosts (--host) or scan it; if this site is a preview of it, build the preview with links to itself.';
+  'to test it too, set crawl.hosts (--host) or scan it; if this site is a preview of it, set crawl.rewriteHost (--rewrite-host).';
 const MANY = { tested: 5, maxPages: 50, passed: true };
 const ONE = { ...MANY, tested: 1 };
 
@@ -57,7 +57,7 @@ describe('what a message says about pages that a scan may have missed', () => {
   it('names all hosts in its notes', () => {
     const notes = discoveryNotes({ ...found(3, ['a.test', 1, 2], ['b.test', 0, 1]), other_hosts_left: 7, sitemaps_cut: 1 });
     expect(notes.map(({ kind, message }) => `${kind} ${message}`)).to.deep.equal([
-      'other_hosts Not part of the scan: a.test (1 link and 2 sitemap entries), b.test (1 sitemap entry), further hosts (7 addresses). To test a host with this site, set crawl.hosts (--host).',
+      'other_hosts Not part of the scan: a.test (1 link and 2 sitemap entries), b.test (1 sitemap entry), more hosts (7 addresses). To test one with this site, set crawl.hosts (--host); if this site is a preview of it, set crawl.rewriteHost (--rewrite-host).',
       'sitemaps_cut 1 sitemap was not read to the end, because enough pages were found before.',
     ]);
   });

@@ -103,12 +103,15 @@ const namesOf = ({ links, sitemap_entries: entries }: Pick<OtherHost, 'links' | 
 
 const TO_DO_FOR_VIEWS = 'To test them as views of an application, set crawl.hashRoutes: all (--hash-routes all).';
 
+const TO_DO_FOR_HOSTS =
+  'To test one with this site, set crawl.hosts (--host); if this site is a preview of it, set crawl.rewriteHost (--rewrite-host).';
+
 /** What links and sitemaps name beside the pages of the scan. */
 export function discoveryNotes(found: ReportDiscovery): { kind: string; message: string }[] {
   const { other_hosts: hosts, other_hosts_left: left, hash_links: hash, sitemaps_cut: cut } = found;
-  const named = [...hosts.map((host) => `${host.host} (${namesOf(host)})`), ...(left > 0 ? [`further hosts (${left} addresses)`] : [])];
+  const named = [...hosts.map((host) => `${host.host} (${namesOf(host)})`), ...(left > 0 ? [`more hosts (${left} addresses)`] : [])];
   const notes: [count: number, kind: string, message: string][] = [
-    [hosts.length, 'other_hosts', `Not part of the scan: ${named.join(', ')}. To test a host with this site, set crawl.hosts (--host).`],
+    [hosts.length, 'other_hosts', `Not part of the scan: ${named.join(', ')}. ${TO_DO_FOR_HOSTS}`],
     [hash, 'hash_links', `${plural(hash, 'link leads', 'links lead')} to fragments that name no element. ${TO_DO_FOR_VIEWS}`],
     [cut, 'sitemaps_cut', `${plural(cut, 'sitemap was', 'sitemaps were')} not read to the end, because enough pages were found before.`],
   ];
@@ -129,7 +132,7 @@ export function discoveryNote(
   const parts = single && links > 0 ? [`only one page was tested although ${plural(links, 'link was', 'links were')} found`] : [];
   if (host !== undefined)
     parts.push(
-      `${host.host} is not part of the scan, but named by ${namesOf(host)}: to test it too, set crawl.hosts (--host) or scan it; if this site is a preview of it, build the preview with links to itself`,
+      `${host.host} is not part of the scan, but named by ${namesOf(host)}: to test it too, set crawl.hosts (--host) or scan it; if this site is a preview of it, set crawl.rewriteHost (--rewrite-host)`,
     );
   if (single && hash > 0 && passed !== false) parts.push(`${plural(hash, 'link leads', 'links lead')} to fragments that name no element`);
   const toDo = single && hash > 0 && passed !== false ? ` ${TO_DO_FOR_VIEWS}` : '';

@@ -152,6 +152,7 @@ export const report: Translated<'report', 'de'> = {
   addressesLeftIntro:
     'Diese Adressen wurden gefunden und nicht geprüft: Es waren schon genug Seiten geprüft, die Zeit war um, die Regeln des Scans lassen sie aus, oder sie sind zu lang. Erlauben Sie mehr Seiten, um mehr davon zu prüfen.',
   otherHosts: 'Nicht Teil des Scans, mit der Zahl ihrer Adressen: {hosts}.',
+  otherHostsToDo: 'Um einen davon mit dieser Website zu prüfen, geben Sie ihn als weiteren Host des Scans an.',
   hashLinks: 'Links zu Fragmenten, die kein Element benennen: {n}.',
   leftOutRows: {
     one: '{n} weiterer Eintrag ist hier nicht aufgeführt. Der JSON-Export enthält ihn.',

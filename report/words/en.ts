@@ -154,6 +154,7 @@ export const report = {
   addressesLeftIntro:
     'These addresses were found and not tested: enough pages had been tested, the time was up, the rules of the scan leave them out, or they are too long. Allow more pages to test more of them.',
   otherHosts: 'Not part of the scan, with the number of their addresses: {hosts}.',
+  otherHostsToDo: 'To test one of them with this site, name it as a further host of the scan.',
   hashLinks: 'Links to fragments that name no element: {n}.',
   leftOutRows: {
     one: '{n} more entry is not shown here. The JSON export contains it.',

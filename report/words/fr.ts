@@ -163,6 +163,7 @@ export const report: Translated<'report', 'fr'> = {
   addressesLeftIntro:
     'Ces adresses ont été trouvées et non testées : assez de pages avaient été testées, le temps était écoulé, les règles de l’analyse les excluent, ou elles sont trop longues. Autorisez plus de pages pour en tester davantage.',
   otherHosts: 'Hors du scan, avec le nombre de leurs adresses : {hosts}.',
+  otherHostsToDo: 'Pour tester l’un d’eux avec ce site, indiquez-le comme hôte supplémentaire du scan.',
   hashLinks: 'Liens vers des fragments qui ne désignent aucun élément : {n}.',
   leftOutRows: {
     one: '{n} autre entrée n’est pas reprise ici. L’export JSON la contient.',

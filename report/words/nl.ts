@@ -150,6 +150,7 @@ export const report: Translated<'report', 'nl'> = {
   addressesLeftIntro:
     'Deze adressen zijn gevonden en niet getest: er waren al genoeg pagina’s getest, de tijd was om, de regels van de scan laten ze weg, of ze zijn te lang. Sta meer pagina’s toe om er meer te testen.',
   otherHosts: 'Geen deel van de scan, met het aantal van hun adressen: {hosts}.',
+  otherHostsToDo: 'Geef een ervan op als extra host van de scan om die samen met deze site te testen.',
   hashLinks: 'Links naar fragmenten die geen element benoemen: {n}.',
   leftOutRows: {
     one: 'Nog {n} regel is hier weggelaten. De JSON-export bevat hem.',

@@ -182,6 +182,7 @@ export const report: Translated<'report', 'pl'> = {
   addressesLeftIntro:
     'Te adresy znaleziono, ale ich nie zbadano: zbadano już dość stron, skończył się czas, reguły skanowania je pomijają lub są za długie. Aby zbadać ich więcej, należy dopuścić więcej stron.',
   otherHosts: 'Poza skanem, z liczbą ich adresów: {hosts}.',
+  otherHostsToDo: 'Aby przetestować jeden z nich razem z tą witryną, podaj go jako dodatkowy host skanu.',
   hashLinks: 'Odnośniki do fragmentów, które nie wskazują elementu: {n}.',
   leftOutRows: {
     one: 'Pominięto tu jeszcze {n} pozycję. Zawiera ją eksport JSON.',

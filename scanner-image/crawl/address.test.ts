@@ -215,7 +215,7 @@ describe('scope', () => {
 
 describe('hosts of a scan', () => {
   const own = url('http://127.0.0.1:8080/');
-  const rules = { hosts: ['shop.example.org', '*.docs.example.org', 'localhost:90'] };
+  const rules = { hosts: ['shop.example.org', '*.docs.example.org', 'localhost:90'], rewriteHost: 'www.town.example' };
   const cases: [link: string, leads: string][] = [
     ['https://shop.example.org/a?b', 'https://shop.example.org/a?b'],
     ['http://www.shop.example.org/a', 'http://www.shop.example.org/a'],
@@ -223,6 +223,10 @@ describe('hosts of a scan', () => {
     ['https://a.b.DOCS.example.org/', 'https://a.b.docs.example.org/'],
     ['http://localhost:90/a', 'http://localhost:90/a'],
     ['http://user:word@shop.example.org/', 'http://shop.example.org/'],
+    ['https://www.town.example/a?b#/c', 'http://127.0.0.1:8080/a?b#/c'],
+    ['http://TOWN.example//shop.example.org/', 'http://127.0.0.1:8080//shop.example.org/'],
+    ['https://www.town.example:444/', 'other www.town.example:444'],
+    ['https://town.example.evil.test/', 'other town.example.evil.test'],
     ['https://docs.example.org/', 'other docs.example.org'],
     ['https://evildocs.example.org/', 'other evildocs.example.org'],
     ['https://shop.example.org:8443/', 'other shop.example.org:8443'],

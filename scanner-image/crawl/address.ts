@@ -149,21 +149,21 @@ export type LinkTarget =
 export interface LinkRules {
   /** Further hosts of the site, as in `CrawlRules`. */
   hosts: readonly string[];
+  /** The host for which the site stands as a preview; empty: none. */
+  rewriteHost: string;
   /** As for `withoutAnchor`. */
   hasRoutes: boolean;
 }
 
 /** Returns where a link leads; null if it is not on the web. Pages and files of the scan's own host get its origin. */
-export function targetOf(link: string, site: URL, { hosts = [], hasRoutes = false }: Partial<LinkRules> = {}): LinkTarget | null {
+export function targetOf(link: string, site: URL, rules: Partial<LinkRules> = {}): LinkTarget | null {
+  const { hosts = [], rewriteHost = '', hasRoutes = false } = rules;
   const url = URL.parse(link);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.host.length > HOST_MAX) return null;
-  const isOwn = sameSite(url, site);
+  const isOwn = sameSite(url, site) || isOnHost(url, rewriteHost);
   if (!isOwn && !hosts.some((host) => isOnHost(url, host))) return { kind: 'other', host: url.host, href: withoutAnchor(url.href) };
   if (link.length > ADDRESS_MAX) return { kind: 'too_long' };
-  if (isOwn) {
-    url.protocol = site.protocol;
-    url.host = site.host;
-  }
+  if (isOwn) moveTo(site, url);
   const page = cleanUrl(url, hasRoutes);
   const address = addressOf(page);
   url.hash = page.hash;
@@ -172,7 +172,16 @@ export function targetOf(link: string, site: URL, { hosts = [], hasRoutes = fals
   return { kind: isFile(url.pathname) ? 'file' : 'page', page: address, asLinked };
 }
 
-/** Whether a URL is on a host of `CrawlRules.hosts`: `example.org`, also with `www.`, or any name below `*.example.org`; on the same port. */
+/** Gives a URL the origin of a site, in place. */
+function moveTo({ protocol, hostname, port }: URL, url: URL): URL {
+  return Object.assign(url, { protocol, hostname, port });
+}
+
+/** The URL on the site, if it is on the host for which the site stands as a preview. */
+export const rewritten = (url: URL, site: URL, { rewriteHost }: Pick<LinkRules, 'rewriteHost'>): URL =>
+  isOnHost(url, rewriteHost) ? moveTo(site, new URL(url)) : url;
+
+/** Whether a URL is on a host: `example.org`, also with `www.`, or any name below `*.example.org`; each with its port. */
 function isOnHost(url: URL, pattern: string): boolean {
   const isDomain = pattern.startsWith('*.');
   const wanted = URL.parse(`${url.protocol}//${isDomain ? pattern.slice(2) : pattern}`);

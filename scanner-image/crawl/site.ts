@@ -4,7 +4,7 @@ import type { GuardedFetch } from '../egress/fetch.ts';
 import type { Session } from '../page/session/session.ts';
 import { ScanFailed } from '../pod/failure.ts';
 import { movedWithin, sameSite } from '../../core/scan/site.ts';
-import { addressOf, scopeOf, targetOf, type AddressParts, type LinkTarget, type PageAddress } from './address.ts';
+import { addressOf, rewritten, scopeOf, targetOf, type AddressParts, type LinkTarget, type PageAddress } from './address.ts';
 import { destructiveRule, type DestructiveWord } from './destructive.ts';
 import { createFurtherHosts, disallowed } from './further-hosts.ts';
 import { createDiscovery, type Discovery } from './listing.ts';
@@ -128,7 +128,8 @@ export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> 
     startInScope: scope(start),
     refusal(url, from) {
       if (from === null ? !movedWithin(start, url) : !sameSite(from, url)) {
-        if (from !== null && targetIn(url.href)?.kind === 'page')
+        const target = from === null ? null : targetIn(url.href);
+        if (target?.kind === 'page' && target.page.key !== addressOf(from!).key)
           return { reason: 'excluded', message: `The page redirects to ${url.href}, which is an address of its own in this scan.` };
         return { reason: 'redirected_away', message: `The page redirects to another site, ${url.origin}.` };
       }
@@ -163,6 +164,7 @@ async function collectPages(
   const isDefault = sitemaps.length === 0;
   const found = await collectSitemaps(isDefault ? [new URL('/sitemap.xml', origin)] : sitemaps, files, {
     isDefault,
+    locate: (url) => rewritten(url, origin, crawl),
     enough: pagesReserved * 2 + 20,
     take(text, { href: sitemap }) {
       const target = targetIn(text);

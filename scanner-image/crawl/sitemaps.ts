@@ -22,6 +22,8 @@ const FILES_FACTOR = 4;
 export interface SitemapOptions {
   /** Robots.txt names no sitemap, so the start is at the usual address, and need not exist. */
   isDefault?: boolean;
+  /** Returns the URL at which a named sitemap is read. */
+  locate?: (url: URL) => URL;
   /** Reading a file stops after this many pages. */
   enough: number;
   /** Returns the page to collect, or null. */
@@ -55,7 +57,7 @@ export async function collectSitemaps(starts: URL[], files: GuardedFetch, option
   let level = starts;
   for (let depth = 0; level.length > 0; depth++) {
     const next: URL[] = [];
-    for (const url of level) {
+    for (const url of level.map((named) => options.locate?.(named) ?? named)) {
       if (seen.has(url.href)) continue;
       if (pages.size >= options.enough * FILES_FACTOR) {
         seen.add(url.href);

@@ -73,6 +73,8 @@ describe('the forms of scans in the dashboard', () => {
       fail_on_severity: 'serious',
       include: ' /docs/**\r\n\r\n/blog/*',
       exclude: `/${'é'.repeat(511)}\n`.repeat(50),
+      hosts: 'example.com:8080\r\n*.example.com\r\n',
+      rewrite_host: 'live.example.com',
       wait_for: 'main',
       settle_ms: '250',
       consent: 'reject',
@@ -87,6 +89,8 @@ describe('the forms of scans in the dashboard', () => {
     expect(row?.options.crawl).to.deep.include({
       include: ['/docs/**', '/blog/*'],
       exclude: Array.from({ length: 50 }, () => `/${'é'.repeat(511)}`),
+      hosts: ['example.com:8080', '*.example.com'],
+      rewriteHost: 'live.example.com',
       waitFor: 'main',
       settleMs: 250,
       consent: 'reject',

@@ -13,6 +13,7 @@ describe('curbcut scan: submission', () => {
     await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2))] }, [
       ...'--min-score 90.5 --max-violations 0 --fail-on Serious --min-coverage 80 --max-pages 25 --wcag 2.2-aaa'.split(' '),
       ...'--include /docs/** --include /blog/* --exclude /docs/old/** --settle-ms 500 --consent reject --locale DE'.split(' '),
+      ...'--host shop.x.example --host *.docs.x.example:8080 --rewrite-host www.x.example --hash-routes all'.split(' '),
       ...['--wait-for', 'main h1', '--prepare', STEPS, '--no-pictures', '--no-advice', '--partial', '--auth-secret', 'shop-login'],
     ]);
     const [submission] = service().of('POST', '/v1/ci/scans');
@@ -27,6 +28,9 @@ describe('curbcut scan: submission', () => {
       wcag_level: 'AAA',
       include: ['/docs/**', '/blog/*'],
       exclude: ['/docs/old/**'],
+      hosts: ['shop.x.example', '*.docs.x.example:8080'],
+      rewrite_host: 'www.x.example',
+      hash_routes: 'all',
       wait_for: 'main h1',
       settle_ms: 500,
       consent: 'reject',
@@ -59,6 +63,20 @@ describe('curbcut scan: submission', () => {
       expect((await scan({}, ['--prepare', join(folder, 'none')])).stderr).to.include('the file cannot be read');
     } finally {
       await rm(folder, { recursive: true });
+    }
+  });
+
+  it('says which host is not one, and submits nothing: exit code 2', async () => {
+    for (const [flag, text] of [
+      ['--host', 'https://shop.x.example/'],
+      ['--host', '*'],
+      ['--host', '*.example'],
+      ['--rewrite-host', '*.x.example'],
+    ] as const) {
+      const ran = await scan({}, [flag, text]);
+      expect(ran.stderr).to.include(`${flag} ${text} must be a host such as`);
+      expect(ran.code, text).to.equal(2);
+      expect(service().requests, text).to.deep.equal([]);
     }
   });
 

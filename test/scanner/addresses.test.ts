@@ -370,7 +370,7 @@ describe('addresses of a scan', () => {
     await other.close();
     const listed = Object.fromEntries(paths(pages).map((path, at) => [path, pages[at]!.tested || pages[at]!.reason]));
     const counted: Record<string, [found: unknown, expected: unknown]> = {
-      'links and sitemap entries of other hosts, unless `crawl.hosts` names them': [
+      'links and sitemap entries of other hosts, unless `crawl.hosts` or `crawl.rewriteHost` names them': [
         discovery.other_hosts.map(({ host }) => host),
         ['other.test'],
       ],

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import type { GivenOptions } from '../../core/scan/options.ts';
 import type { ScanDeps } from '../../scanner-image/scan.ts';
-import { answer, FAULT, file, html, scan, signInOf, testedOf, type Route } from './site.ts';
+import { answer, FAULT, file, html, redirect, scan, signInOf, testedOf, type Route } from './site.ts';
 
 /** Names of this machine, but for one on a private network. */
 const resolver: ScanDeps['resolver'] = {
@@ -121,5 +121,33 @@ describe('further hosts of a scan', () => {
     expect(tested).to.have.length(20);
     expect(all).to.include('private/ refused').and.to.include('h20/ excluded');
     expect(requests.filter((request) => /^(?:private|h20)/.test(request))).to.deep.equal([]);
+  });
+
+  it('are that of a preview where its links, sitemaps and redirects name the production host', async () => {
+    const live = 'https://www.town.example';
+    const { scanHosts, requests } = await open({
+      www: {
+        '/': html(link(`${live}/a`, '/moved', '/itself')),
+        '/a': html('a'),
+        '/b': html('b'),
+        '/c': html('c'),
+        '/moved': redirect(`${live}/b`),
+        '/itself': redirect(`${live}/itself`),
+        '/robots.txt': file('text/plain', `Sitemap: ${live}/index.xml`),
+        '/index.xml': file('text/xml', `<sitemapindex><sitemap><loc>${live}/map.xml</loc></sitemap></sitemapindex>`),
+        '/map.xml': file('text/xml', `<urlset><url><loc>${live}/c</loc></url></urlset>`),
+      },
+    });
+    const { all, discovery } = await scanHosts([], { crawl: { rewriteHost: 'www.town.example' } });
+    expect(all.sort()).to.deep.equal([
+      'www/ tested',
+      'www/a tested',
+      'www/b tested',
+      'www/c tested',
+      'www/itself redirected_away',
+      'www/moved excluded',
+    ]);
+    expect(discovery).to.include({ links: 3, other_hosts_left: 0 }).and.to.have.property('other_hosts').with.length(0);
+    expect(requests.filter((request) => request === 'www/itself')).to.have.length(1);
   });
 });

@@ -198,6 +198,7 @@ export function optionList(row: ScanRow, names: ActorNames): Html {
     ...globs('Not pages that match', crawl.exclude),
     ...(hashRoutes === 'all' ? [['Fragments that are pages', HASH_ROUTE_WORDS[hashRoutes]] as [string, string]] : []),
     ...globs(CRAWL_LABELS.hosts, crawl.hosts),
+    ...globs(CRAWL_LABELS.rewriteHost, crawl.rewriteHost === '' ? [] : [crawl.rewriteHost]),
     ...(crawl.sitemap ? [] : [['Sitemaps', 'ignored'] as [string, string]]),
     ...(crawl.respectRobots ? [] : [['robots.txt', 'ignored'] as [string, string]]),
     ...(consent === 'keep' ? [] : [['Dialog for consent', CONSENT_WORDS[consent]] as [string, string]]),
