@@ -162,7 +162,7 @@ describe('scripts for CI', () => {
   };
 
   /** Runs the script of a system against a service with these answers. @returns the exit code, and what it printed */
-  async function run(system: string, table: Record<string, Answering[]>) {
+  async function run(system: string, table: Record<string, Answering[]>, more: Variables = {}) {
     service = await startService(routes(table));
     const { script, variables, ...expected } = SYSTEMS[system]!(folder);
     const child = spawn('bash', ['-e', '-c', script], {
@@ -173,6 +173,7 @@ describe('scripts for CI', () => {
         PATH: `${folder}:${join(ROOT, 'bin')}:${process.env.PATH}`,
         GITHUB_API_URL: forge.url,
         ...variables,
+        ...more,
         CURBCUT_URL: service.url,
       },
     });
@@ -190,6 +191,11 @@ describe('scripts for CI', () => {
     await writeProgram('docker', 'exit 125');
     const ran = await run('GitHub Actions', {});
     expect([ran.code, ran.output.includes('::error title=Curbcut::')], ran.output).to.deep.equal([2, true]);
+  });
+
+  it('GitHub Actions: writes no comment if none is wanted', async () => {
+    const ran = await run('GitHub Actions', answers(false), { INPUT_COMMENT: 'false' });
+    expect([ran.code, forge.comments], ran.output).to.deep.equal([1, []]);
   });
 
   for (const system of Object.keys(SYSTEMS)) {

@@ -130,12 +130,6 @@ describe('a pull request', () => {
     expect(worse.output).to.not.include(TOKEN);
   });
 
-  it('on GitHub writes no comment if none is wanted', async () => {
-    forge = await startForge('github');
-    expect((await action({ ...gate(), comment: 'false' })).code).to.equal(1);
-    expect(forge.comments).to.deep.equal([]);
-  });
-
   it('on GitHub ends with 2 and an error without a verdict, and without an image', async () => {
     forge = await startForge('github');
     const lost = await action({ ...gate(), baseline: 'lost.json' });

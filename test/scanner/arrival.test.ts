@@ -242,18 +242,6 @@ describe('settling', () => {
     expect(pageAt(pages, '/item/1').caveats[0]?.message).to.match(/^The page, or one like it, stopped responding when it was scrolled\. /);
   }).timeout(180_000);
 
-  it('finds late content on later pages of a template whose first page had some', async () => {
-    const late = (name: string): string =>
-      html(script(`setTimeout(() => document.querySelector('main').insertAdjacentHTML('beforeend', '${FAULT}'), 300)`), { title: name });
-    const numbers = [1, 2, 3, 4];
-    await open({
-      '/': html(numbers.map((id) => `<a href="/item/${id}">${id}</a>`).join('')),
-      ...Object.fromEntries(numbers.map((id) => [`/item/${id}`, late(`item ${id}`)])),
-    });
-    const pages = testedOf((await scan(`${site.origin}/`, {}, { workers: 2 })).pages);
-    expect(pages.slice(1).map(found)).to.deep.equal(numbers.map(() => ['image-alt #fault']));
-  });
-
   it('leaves no trace that a page can use', async () => {
     const check = `const own = (name) => Object.getOwnPropertyNames(window).filter((key) => /curbcut/i.test(key)).length === 0 && /^function .*\\{ \\[native code\\] \\}$/.test(window[name]) && window[name].name === name;
       if (!own('setTimeout') || !own('clearInterval')) document.querySelector('main').innerHTML = '<img src="/none.png" id="traced">';
