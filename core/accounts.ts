@@ -61,6 +61,8 @@ export interface KeyActor {
   expiresAt: Date | null;
   /** See `KeyCreator`. */
   rootCreator: string;
+  /** See `KeyCreator`. */
+  cap?: Role;
   /** A test key: it submits only scans of test targets, and changes nothing else. */
   test: boolean;
 }
@@ -91,15 +93,18 @@ export const keyIdOf = (name: string): string | null => (name.startsWith('key:')
 export interface KeyCreator {
   createdBy: string;
   /**
-   * The first creator of a chain of keys that created each other, which is `createdBy` if that is no key. The keys of a person
-   * who leaves are those with the person as the root creator: no key of the chain remains.
+   * The first creator of a chain of keys that created each other, which is `createdBy` if that is no key, or who adopted a key. What a
+   * person leaves behind has the person as the root creator: no key of the chain remains.
    */
   rootCreator: string;
+  /** The role that bounds the key that creates a key: its root creator may have left, or may leave meanwhile. */
+  cap?: Role;
 }
 
 export function keyCreator(actor: Actor): KeyCreator {
   const createdBy = auditName(actor);
-  return { createdBy, rootCreator: actor.kind === 'key' ? actor.rootCreator : createdBy };
+  if (actor.kind === 'user') return { createdBy, rootCreator: createdBy };
+  return { createdBy, rootCreator: actor.rootCreator, ...(actor.cap !== undefined && { cap: actor.cap }) };
 }
 
 /** What an actor can pass on to an API key that it creates: never more than it has. Pure. */

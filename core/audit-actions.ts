@@ -39,6 +39,7 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'user.reset-second-factor': 'Second factors reset',
   'key.issue': 'API key created',
   'key.revoke': 'API key revoked',
+  'key.adopt': 'API key adopted',
   'key.limit': 'API keys of a person limited',
   'key.new-network': 'API key used from a new network',
   'webhook.add': 'Webhook created',

@@ -11,10 +11,10 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4275, tests: 1573 },
-  report: { production: 11607, tests: 1540 },
+  report: { production: 11616, tests: 1540 },
   platform: { production: 2734, tests: 1734 },
-  stores: { production: 8723, tests: 635 },
-  api: { production: 23904, tests: 2487 },
+  stores: { production: 8773, tests: 635 },
+  api: { production: 24059, tests: 2487 },
   operator: { production: 11620, tests: 8620 },
   'scanner-image': { production: 13188, tests: 3613 },
   cli: { production: 4754, tests: 366 },

@@ -9,7 +9,7 @@ import { ApiError } from '../http/errors.ts';
 import { alreadyCreated } from '../http/plugins/idempotency.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { askedBy, createKeyManagement } from './key-management.ts';
-import { tellOfNewKey } from './owner-notices.ts';
+import { tellOfKey } from './owner-notices.ts';
 import { isReauthenticated } from './sessions/plugin.ts';
 import { growing, nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
@@ -97,7 +97,7 @@ export const ListedKey = Type.Object(
         },
         {
           description:
-            'The person who created the key, or the first of a chain of keys: it can do no more than the role. Null: nothing limits it.',
+            'The person who created or adopted the key, or the first of a chain of keys: it can do no more than the role. Null: nothing limits it.',
         },
       ),
     ),
@@ -181,7 +181,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox = async (scope) => {
       const id = request.idempotent?.resourceId;
       const issued = await management.issue(askedBy(request), { name, expiresAt, scopes, test, id });
       if (!issued.ok) throw issued.reason === 'already_issued' ? alreadyCreated(id!) : new ApiError(issued.reason);
-      await tellOfNewKey(request, issued.key);
+      await tellOfKey(request, 'key_created', issued.key);
       return reply.code(201).send({ ...toShared(issued.key), key: issued.secret });
     },
   );

@@ -7,6 +7,7 @@ import { auditName, type Caller, keyCreator, type KeyScope, type Role } from '..
 import type { AuditPage, NewAuditEntry } from '../../stores/accounts/audit.ts';
 import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
+import { leftBehindBy } from '../../stores/accounts/left-behind.ts';
 import type { ScanRow } from '../../stores/scans/scan-row.ts';
 import type { DashboardScheduleRef } from '../../stores/schedules/dashboard-schedules.ts';
 import type { NewDelivery } from '../../stores/outbox/entries.ts';
@@ -37,7 +38,9 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     knownIssues,
     sites,
   } = stores;
+  const { cap: _cap, ...creator } = keyCreator(actor);
   return {
+    leftBehindBy: (person: string) => leftBehindBy(stores, id, person),
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
       erase: (scanId: string) => scans.erase(id, scanId),
@@ -54,7 +57,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       names: (keyIds: readonly string[]) => keys.names(id, keyIds),
       list: (page: Parameters<Keys['list']>[1]) => keys.list(id, page),
       revoke: (keyId: string) => keys.revoke(id, keyId, auditName(actor)),
-      createdBy: (person: string) => keys.createdBy(id, person),
+      adopt: (keyId: string, from: string) => keys.adopt(id, keyId, from, auditName(actor)),
       revokeCreatedBy: (person: string) => keys.revokeCreatedBy(id, person, auditName(actor)),
     },
     credits: {
@@ -84,8 +87,8 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       },
     },
     dashboardSchedules: {
-      add: (schedule: Omit<Parameters<typeof dashboardSchedules.add>[0], 'organisation'>) =>
-        dashboardSchedules.add({ ...schedule, organisation: id }),
+      add: (schedule: Omit<Parameters<typeof dashboardSchedules.add>[0], 'organisation' | 'rootCreator'>) =>
+        dashboardSchedules.add({ ...schedule, organisation: id, rootCreator: creator.rootCreator }),
       /** Whether a schedule is the organisation's, and of the dashboard. */
       has: async (schedule: DashboardScheduleRef) => [...(await dashboardSchedules.owners([schedule])).values()].includes(id),
       list: () => dashboardSchedules.list(id),
@@ -100,7 +103,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       without: (scanId: string) => sites.without([scanId]),
     },
     webhooks: {
-      add: (fields: WebhookFields & { id?: string }) => webhooks.add({ ...fields, organisation: id, createdBy: auditName(actor) }),
+      add: (fields: WebhookFields & { id?: string }) => webhooks.add({ ...fields, organisation: id, ...creator }),
       find: (webhookId: string) => webhooks.find(id, webhookId),
       list: () => webhooks.list(id),
       change: (webhookId: string, fields: Partial<WebhookFields>) => webhooks.change(id, webhookId, fields),

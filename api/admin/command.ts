@@ -7,6 +7,7 @@ import type { NewAuditEntry } from '../../stores/accounts/audit.ts';
 import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, KeyRequest } from '../../stores/accounts/keys.ts';
 import type { AddedOrganisation, ChangedNamespaces } from '../../stores/accounts/organisations.ts';
+import type { LeftBehindStores } from '../../stores/accounts/left-behind.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import { GRANT_PAGES_MAX } from '../../core/organisation.ts';
 
@@ -24,10 +25,11 @@ export class CommandRefused extends Error {
 }
 
 export interface AdminContext {
-  stores: Pick<
-    AllStores,
-    'organisations' | 'users' | 'members' | 'keys' | 'credits' | 'outbox' | 'suppressions' | 'secondFactors' | 'webhooks' | 'deliveries'
-  >;
+  stores: LeftBehindStores &
+    Pick<
+      AllStores,
+      'organisations' | 'users' | 'members' | 'keys' | 'credits' | 'outbox' | 'suppressions' | 'secondFactors' | 'webhooks' | 'deliveries'
+    >;
   /** Whether SMTP_URL is set, so that mails in the outbox are sent. */
   mail: boolean;
   /** Reads standard input to its end. */

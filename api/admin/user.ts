@@ -2,9 +2,12 @@
 import { DEFAULT_ROLE, ROLES, type Role } from '../../core/accounts.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import { isEmailAddress } from '../../core/email-address.ts';
+import { hostOf } from '../../core/webhooks/webhooks.ts';
 import { PASSWORD_PROBLEMS, passwordProblem } from '../../core/passwords.ts';
 import type { ApiKey } from '../../stores/accounts/keys.ts';
-import { tellLimitedKeys } from '../accounts/owner-notices.ts';
+import { leftBehindBy, type LeftBehind } from '../../stores/accounts/left-behind.ts';
+import { tellLeftBehind } from '../accounts/owner-notices.ts';
+import { userIdOf } from '../../stores/accounts/user-document.ts';
 import type { User } from '../../stores/accounts/users.ts';
 import {
   ACTOR,
@@ -95,30 +98,40 @@ async function addExisting(
 
 const noUser = (email: string): CommandRefused => new CommandRefused(`No user has the address ${email}.`);
 
+/** What a person leaves behind in an organisation, and the command that ends each. */
+function leftLines(organisation: string, email: string, { keys, webhooks, schedules }: LeftBehind): string[] {
+  const limited = ({ limit }: ApiKey) => (limit === null ? '' : `, at most ${limit.role}`);
+  const lines = [
+    ...keys.map((key) => `key ${key.name}${limited(key)}: curbcut-admin key revoke ${key.id} --organisation ${organisation}`),
+    ...webhooks.map(
+      ({ id, name, url }) => `webhook ${name} to ${hostOf({ url })}: curbcut-admin webhook disable ${id} --organisation ${organisation}`,
+    ),
+    ...schedules.map(({ namespace, name, site }) => `schedule of ${site}: kubectl delete scanschedule ${name} -n ${namespace}`),
+  ];
+  return lines.length === 0 ? [] : [`What ${email} leaves in ${organisation}, with a command that ends each:`, ...lines];
+}
+
 /**
- * The live keys that a person created, or that those keys created, which stay, and a line for each organisation that has some.
+ * What a person leaves behind, for JSON and in lines.
  * @param limited whether the role of the person changed or ended, which the owners learn
  */
-async function keysLeft(
+async function leftIn(
   { stores, mail, warn }: AdminContext,
   email: string,
   organisations: readonly string[],
   { limited = true } = {},
-): Promise<{ keys: ApiKey[]; lines: string[] }> {
-  const lost = (error: unknown) => warn(`warning: the change was made, but the owners may not learn of the keys: ${errorMessage(error)}`);
+): Promise<{ left: object; lines: string[] }> {
+  const lost = (error: unknown) => warn(`warning: the change was made, but the owners may not learn what is left: ${errorMessage(error)}`);
   const told = { stores, mail, lost };
-  const left = await Promise.all(
+  const all = await Promise.all(
     organisations.map(async (id) => ({
       id,
-      keys: limited ? await tellLimitedKeys(told, id, email, ACTOR) : await stores.keys.createdBy(id, email),
+      ...(await (limited ? tellLeftBehind(told, id, email, ACTOR) : leftBehindBy(stores, id, email))),
     })),
   );
-  const lines = left.flatMap(({ id, keys }) => {
-    if (keys.length === 0) return [];
-    const names = keys.map((key) => `${key.name} (${key.id})`).join(', ');
-    return [`Keys of ${email} in ${id} still work, with the rights of the role at most: ${names}. To revoke one: curbcut-admin key revoke`];
-  });
-  return { keys: left.flatMap(({ keys }) => keys), lines };
+  const lines = all.flatMap(({ id, ...left }) => leftLines(id, email, left));
+  const webhooks = all.flatMap((one) => one.webhooks.map(({ url, ...webhook }) => ({ ...webhook, host: hostOf({ url }) })));
+  return { left: { keys: all.flatMap(({ keys }) => keys), webhooks, schedules: all.flatMap(({ schedules }) => schedules) }, lines };
 }
 
 const passwordLines = ({ password, generated }: { password: string; generated: boolean }): string[] =>
@@ -161,9 +174,9 @@ export const USER: Record<string, Command> = {
       await context.stores.users.resetPassword(user.email, secret.password);
       for (const id of organisations) await record(context, id, 'user.reset-password', user.email);
       const { mailed, line } = await notify(context, 'password', user.email);
-      const { keys, lines } = await keysLeft(context, user.email, organisations, { limited: false });
+      const { left, lines } = await leftIn(context, user.email, organisations, { limited: false });
       return {
-        data: { email: user.email, mailed, keys, ...(secret.generated && { password: secret.password }) },
+        data: { email: user.email, mailed, ...left, ...(secret.generated && { password: secret.password }) },
         lines: [`${user.email} has a new password.`, line, ...lines, ...passwordLines(secret)],
       };
     },
@@ -232,8 +245,8 @@ export const USER: Record<string, Command> = {
         if (!deleted.ok) throw onlyOwner(user.email, deleted.organisations);
         for (const id of deleted.organisations) await record(context, id, 'user.remove', user.email);
         const from = deleted.organisations.length === 0 ? '' : ` from ${deleted.organisations.join(', ')}`;
-        const { keys, lines } = await keysLeft(context, user.email, deleted.organisations);
-        const data = { ...user, organisations: deleted.organisations, keys };
+        const { left, lines } = await leftIn(context, user.email, deleted.organisations);
+        const data = { ...user, organisations: deleted.organisations, ...left };
         return { data, lines: [`Removed ${user.email}${from}, and the account.`, ...lines] };
       }
       const { id } = await findOrganisation(context, organisation);
@@ -241,8 +254,8 @@ export const USER: Record<string, Command> = {
       if (!removed.ok && removed.reason === 'not_found') throw notMember(user.email, id);
       if (!removed.ok) throw onlyOwner(user.email, [id]);
       await record(context, id, 'user.remove', user.email);
-      const { keys, lines } = await keysLeft(context, user.email, [id]);
-      return { data: { ...removed.member, keys }, lines: [`Removed ${user.email} from ${id}. The account still exists.`, ...lines] };
+      const { left, lines } = await leftIn(context, user.email, [id]);
+      return { data: { ...removed.member, ...left }, lines: [`Removed ${user.email} from ${id}. The account still exists.`, ...lines] };
     },
   }),
 
@@ -266,8 +279,19 @@ export const USER: Record<string, Command> = {
       if (!changed.ok && changed.reason === 'not_found') throw notMember(user.email, id);
       if (!changed.ok) throw new CommandRefused(`${user.email} is the only owner; make another user an owner first.`);
       await record(context, id, 'user.role', `${user.email}: ${role}`);
-      const { keys, lines } = await keysLeft(context, user.email, [id]);
-      return { data: { ...changed.member, keys }, lines: [`${user.email} is now ${role} of ${id}.`, ...lines] };
+      const { left, lines } = await leftIn(context, user.email, [id]);
+      return { data: { ...changed.member, ...left }, lines: [`${user.email} is now ${role} of ${id}.`, ...lines] };
+    },
+  }),
+
+  left: command({
+    arguments: '<EMAIL>',
+    summary: 'lists the keys, webhooks and schedules of a user or a former one, with a command that ends each',
+    options: ORGANISATION_OPTION,
+    async run({ positionals: [email], values }, context) {
+      const { id } = await findOrganisation(context, values.organisation);
+      const { left, lines } = await leftIn(context, userIdOf(email), [id], { limited: false });
+      return { data: left, lines: lines.length === 0 ? [`${email} leaves nothing in ${id}.`] : lines };
     },
   }),
 

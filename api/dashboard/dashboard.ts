@@ -17,7 +17,7 @@ import { confirmPages } from './second-factor/confirm.ts';
 import { passkeysOf } from './second-factor/passkeys.ts';
 import { passkeySignIn, secondFactorSignIn } from './second-factor/sign-in.ts';
 import { factorPages } from './second-factor/routes.ts';
-import { memberKeyPages } from './settings/api-key-pages.ts';
+import { leftBehindPages } from './settings/left-behind.ts';
 import { memberPages } from './settings/members.ts';
 import { securityPages } from './settings/security.ts';
 import { invitationRoutes } from './sign-in/invitation.ts';
@@ -72,7 +72,7 @@ async function signedInPages(scope: FastifyInstance): Promise<void> {
   await scope.register(permissions);
   await scope.register(securityPages);
   await scope.register(memberPages);
-  await scope.register(memberKeyPages);
+  await scope.register(leftBehindPages);
   await scope.register(auditPages);
   await scope.register(keyPages);
   await scope.register(webhookPages);

@@ -450,9 +450,10 @@ export const mail: Translated<'mail', 'de'> = {
   },
   ownerNotice: {
     subject: 'Der Zugang zu {organisation} hat sich geändert',
-    keys_limited:
-      'Die Rolle von {person} ist geändert oder beendet. Zahl der API-Schlüssel, die höchstens mit ihr weiter gelten: {subject}.',
+    left_behind:
+      'Die Rolle von {person} ist geändert oder beendet. Was weiter gilt (API-Schlüssel höchstens mit ihr, Webhooks, Zeitpläne): {subject}.',
     key_created: '{person} hat bei {host} den API-Schlüssel {subject} erstellt.',
+    key_adopted: '{person} hat bei {host} den API-Schlüssel {subject} übernommen. Er darf jetzt, was {person} darf.',
     owner_added: '{person} hat bei {host} {subject} zum Inhaber gemacht oder als Inhaber eingeladen.',
     todo: 'Wenn das nicht so sein soll, widerrufen oder ändern Sie es jetzt. Das Audit-Protokoll zeigt, was getan wurde.',
     button: 'Seite öffnen',

@@ -418,8 +418,10 @@ export const mail = {
   },
   ownerNotice: {
     subject: 'Access to {organisation} has changed',
-    keys_limited: 'The role of {person} changed or ended. API keys that still work, with at most the present or last role: {subject}.',
+    left_behind:
+      'The role of {person} changed or ended. What still works (API keys with at most the present or last role, webhooks, schedules): {subject}.',
     key_created: '{person} created the API key {subject} at {host}.',
+    key_adopted: '{person} adopted the API key {subject} at {host}. It can now do what {person} may do.',
     owner_added: '{person} made {subject} an owner at {host}, or sent an invitation.',
     todo: 'If this is not as it should be, revoke or change it now. The audit log shows what was done.',
     button: 'Open the page',

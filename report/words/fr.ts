@@ -483,8 +483,10 @@ export const mail: Translated<'mail', 'fr'> = {
   },
   ownerNotice: {
     subject: 'L’accès à {organisation} a changé',
-    keys_limited: 'Le rôle de {person} a changé ou pris fin. Clés d’API qui fonctionnent encore, avec au plus ce rôle : {subject}.',
+    left_behind:
+      'Le rôle de {person} a changé ou pris fin. Ce qui reste (clés d’API avec au plus ce rôle, webhooks, planifications) : {subject}.',
     key_created: '{person} a créé la clé d’API {subject} sur {host}.',
+    key_adopted: '{person} a repris la clé d’API {subject} sur {host}. Elle permet maintenant ce que {person} peut faire.',
     owner_added: '{person} a fait de {subject} un propriétaire sur {host}, ou l’a invité à le devenir.',
     todo: 'Si cela ne doit pas être, révoquez-le ou modifiez-le maintenant. Le journal d’audit montre ce qui a été fait.',
     button: 'Ouvrir la page',

@@ -425,8 +425,10 @@ export const mail: Translated<'mail', 'nl'> = {
   },
   ownerNotice: {
     subject: 'De toegang tot {organisation} is gewijzigd',
-    keys_limited: 'De rol van {person} is gewijzigd of beëindigd. API-sleutels die nog werken, met hoogstens die rol: {subject}.',
+    left_behind:
+      'De rol van {person} is gewijzigd of beëindigd. Wat nog werkt (API-sleutels met hoogstens die rol, webhooks, schema’s): {subject}.',
     key_created: '{person} heeft op {host} de API-sleutel {subject} gemaakt.',
+    key_adopted: '{person} heeft op {host} de API-sleutel {subject} overgenomen. Die mag nu wat {person} mag.',
     owner_added: '{person} heeft {subject} op {host} eigenaar gemaakt of als eigenaar uitgenodigd.',
     todo: 'Als dit niet klopt, trek het dan nu in of wijzig het. Het auditlogboek toont wat er is gedaan.',
     button: 'Pagina openen',

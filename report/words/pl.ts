@@ -527,8 +527,10 @@ export const mail: Translated<'mail', 'pl'> = {
   },
   ownerNotice: {
     subject: 'Dostęp do organizacji {organisation} zmienił się',
-    keys_limited: 'Rola użytkownika {person} zmieniła się lub wygasła. Klucze API, które nadal działają najwyżej z tą rolą: {subject}.',
+    left_behind:
+      'Rola użytkownika {person} zmieniła się lub wygasła. Pozostają (klucze API najwyżej z tą rolą, webhooki, harmonogramy): {subject}.',
     key_created: 'Użytkownik {person} utworzył w serwisie {host} klucz API {subject}.',
+    key_adopted: 'Użytkownik {person} przejął w serwisie {host} klucz API {subject}. Klucz może teraz tyle, ile ten użytkownik.',
     owner_added: 'Użytkownik {person} nadał w serwisie {host} użytkownikowi {subject} rolę właściciela lub zaprosił go do niej.',
     todo: 'Jeśli tak nie powinno być, należy to teraz unieważnić lub zmienić. Dziennik audytu pokazuje, co zrobiono.',
     button: 'Otwórz stronę',

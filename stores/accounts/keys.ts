@@ -26,7 +26,7 @@ export interface ApiKey {
   createdAt: Date;
   /** As the audit log names actors. */
   createdBy: string;
-  /** The first creator of the chain of keys (`KeyCreator`). */
+  /** The first creator of the chain of keys, or who adopted the key (`KeyCreator`). */
   rootCreator: string;
   expiresAt: Date | null;
   revokedAt: Date | null;
@@ -85,7 +85,7 @@ export interface KeyHolder {
  */
 type KeyDocument = Omit<ApiKey, 'id' | 'test' | 'limit' | 'revokedBy'> & {
   _id: string;
-  /** The last role of a root creator who is no member any more. */
+  /** Bounds the key if its root creator is no member any more: the last role. */
   cap?: Role;
   /** The present role of the root creator; null if the creator has none. Only in results of `WITH_ROLE` and `withRoles`. */
   role?: Role | null;
@@ -225,7 +225,20 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
       return document && (await withRoles([document]))[0]!;
     },
 
-    /** Returns the live keys that a person created, or that such keys created, newest first. */
+    /**
+     * Makes someone else the root creator of a live key. One guarded update: of several adoptions and a revocation, one decides.
+     * @param from the root creator until then, as the caller saw it @param to a member
+     * @returns null if the organisation has no such live key of that person
+     */
+    async adopt(organisation: string, id: string, from: string, to: string): Promise<ApiKey | null> {
+      const filter = { _id: id, organisation, rootCreator: from, ...withStatus('live', now()) };
+      // Should `to` be removed meanwhile: a removal that does not find the key yet leaves it the least role.
+      const update = { $set: { rootCreator: to, cap: 'viewer' as const } };
+      const adopted = await keys.findOneAndUpdate(filter, update, { returnDocument: 'after' });
+      return adopted && (await withRoles([adopted]))[0]!;
+    },
+
+    /** Returns the live keys that a person created or adopted, or that such keys created, newest first. */
     createdBy: (organisation: string, person: string) => live(organisation, { rootCreator: person }),
     /** Revokes all of them. @returns the revoked keys */
     revokeCreatedBy: (organisation: string, person: string, by?: string) => revokeLive(organisation, { rootCreator: person }, by),

@@ -14,10 +14,10 @@ export interface MailData {
   account_notice: { event: AccountNotice; at: string; client: { network: string; browser: string } | null };
   /** A webhook of the recipient's organisation gets no deliveries any more. `path` is its page. */
   webhook_stopped: { organisation: string; webhook: string; host: string; reason: 'gone' | 'failing'; since: string; path: string };
-  /** Rights in the recipient's organisation changed. `person` did it, or left keys; `subject` is the new key or owner, or the number of keys. */
+  /** Rights in the recipient's organisation changed. `person` did it, or left `subject`: in numbers, else the key or the new owner. */
   owner_notice: { event: OwnerNotice; organisation: string; person: string; subject: string; path: string };
 }
-export const OWNER_NOTICES = ['keys_limited', 'key_created', 'owner_added'] as const;
+export const OWNER_NOTICES = ['left_behind', 'key_created', 'key_adopted', 'owner_added'] as const;
 export type OwnerNotice = (typeof OWNER_NOTICES)[number];
 export type MailKind = keyof MailData;
 

@@ -17,6 +17,8 @@ export interface DashboardSchedule extends DashboardScheduleRef {
   createdAt: Date;
   /** Identifies what the form said that created it. */
   values: string;
+  /** See `KeyCreator`. */
+  rootCreator?: string;
 }
 
 type Document = DashboardSchedule & { _id: string; slot: string };
@@ -55,6 +57,10 @@ export function createDashboardSchedules(db: Db) {
       const found = await schedules.find({ organisation }, { projection: { _id: 0, slot: 0 } }).toArray();
       return found.toSorted((a, b) => a.name.localeCompare(b.name));
     },
+
+    /** Returns the schedules that a person created, or that keys of the person created. */
+    createdBy: (organisation: string, rootCreator: string): Promise<DashboardScheduleRef[]> =>
+      schedules.find({ organisation, rootCreator }, { projection: { _id: 0, namespace: 1, name: 1 } }).toArray(),
 
     /** Removes a record. No error if there is none. */
     async remove(organisation: string, schedule: DashboardScheduleRef) {

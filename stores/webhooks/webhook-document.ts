@@ -46,6 +46,8 @@ export type WebhookDocument = Omit<Webhook, 'id' | 'events'> & {
   events: Webhook['events'][number][];
   /** The current one first. */
   secrets: StoredSecret[];
+  /** See `KeyCreator`. Absent in those of manifests. */
+  rootCreator?: string;
   /** Whether `credits.low` was sent since the balance was high enough, and how often it has become low. */
   low: boolean;
   crossings: number;
@@ -58,9 +60,9 @@ export type WebhookDocument = Omit<Webhook, 'id' | 'events'> & {
   manifest?: ManifestVersion;
 };
 
-export function toWebhook(document: WebhookDocument): Webhook {
-  const { _id, secrets: _s, low: _l, crossings: _c, failedAt: _f, changedAt: _a, slot: _p, manifest: _m, ...rest } = document;
-  return { id: _id, ...rest };
+export function toWebhook({ _id: id, ...document }: WebhookDocument): Webhook {
+  const { secrets: _s, rootCreator: _r, low: _l, crossings: _c, failedAt: _f, changedAt: _a, slot: _p, manifest: _m, ...rest } = document;
+  return { id, ...rest };
 }
 
 /** The secrets after one was replaced. Those before it sign until their time is over, because a receiver may still have any of them. */

@@ -45,6 +45,9 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
   const webhooks = db.collection<WebhookDocument>('webhooks');
   const document = async (organisation: string, id: string) => webhooks.findOne({ _id: id, organisation });
 
+  const listOf = async (filter: Filter<WebhookDocument>): Promise<Webhook[]> =>
+    (await webhooks.find(filter).sort({ createdAt: 1, _id: 1 }).toArray()).map(toWebhook);
+
   /** Changes a webhook that REST manages, in one guarded update. */
   async function update(organisation: string, id: string, change: UpdateFilter<WebhookDocument>, any = false): Promise<ChangedWebhook> {
     const own: Filter<WebhookDocument> = any ? {} : { managedBy: 'api' };
@@ -61,11 +64,12 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
     async add({
       organisation,
       createdBy,
+      rootCreator = createdBy,
       id = randomUUID(),
       ...fields
-    }: WebhookFields & Pick<Webhook, 'organisation' | 'createdBy'> & { id?: string }): Promise<AddedWebhook> {
+    }: WebhookFields & Pick<Webhook, 'organisation' | 'createdBy'> & { id?: string; rootCreator?: string }): Promise<AddedWebhook> {
       const secret = newSecret();
-      const base = { organisation, createdBy, ...fields, managedBy: 'api', secrets: [{ secret, until: null }] } as const;
+      const base = { organisation, createdBy, rootCreator, ...fields, managedBy: 'api', secrets: [{ secret, until: null }] } as const;
       const one = { ...base, _id: id, events: [...fields.events], secrets: [...base.secrets], createdAt: now(), ...FRESH };
       const refusal = await insertIntoSlot(webhooks, one);
       return refusal === null ? { ok: true, webhook: toWebhook(one), secret } : { ok: false, reason: refusal };
@@ -77,9 +81,9 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
     },
 
     /** Returns the webhooks of an organisation, by creation. There are at most twice `WEBHOOKS_MAX`. */
-    async list(organisation: string): Promise<Webhook[]> {
-      return (await webhooks.find({ organisation }).sort({ createdAt: 1, _id: 1 }).toArray()).map(toWebhook);
-    },
+    list: (organisation: string) => listOf({ organisation }),
+    /** Returns those that a person created, or that keys of the person created. */
+    createdBy: (organisation: string, person: string) => listOf({ organisation, $or: [{ rootCreator: person }, { createdBy: person }] }),
 
     /** Changes what the writer sets, unless the manifest is the writer. Another address ends the time of failures. */
     change: (organisation: string, id: string, { events, ...fields }: Partial<WebhookFields>) =>
@@ -144,6 +148,8 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
     },
   };
 }
+
+export type Webhooks = ReturnType<typeof createWebhooks>;
 
 /** What nothing has happened to yet. */
 const FRESH = { disabled: null, failingSince: null, low: false, crossings: 0 } as const;

@@ -156,18 +156,16 @@ describe('accounts', () => {
     });
 
     const removed = await owner.client.submit(`${MEMBERS}/remove`, { email: leaver.email }, MEMBERS);
-    const offer = `${MEMBERS}/keys?of=${encodeURIComponent(leaver.email)}&removed=`;
+    const offer = `${MEMBERS}/left-behind?of=${encodeURIComponent(leaver.email)}&done=removed`;
     expect(removed.headers.get('location')).to.equal(offer);
     expect((await leaver.client.get('/dashboard')).status).to.equal(303);
     for (const way of [link, '/dashboard/invitation/x']) expect((await createClient(context.url).get(way)).status).to.equal(404);
 
     expect((await owner.client.get(offer)).text)
       .to.include('of the leaver')
-      .and.include(`${leaver.email} is removed and signed out.`);
+      .and.include('The member is removed and signed out.');
     expect([...(await context.stores.keys.usable([key.id]))], 'not before the owner decides').to.deep.equal([key.id]);
-    expect((await owner.client.submit(`${MEMBERS}/keys`, { email: leaver.email }, MEMBERS)).headers.get('location')).to.equal(
-      `${MEMBERS}?done=keys`,
-    );
+    expect((await owner.client.submit(offer, { do: 'revokeAll' }, MEMBERS)).status).to.equal(303);
     expect((await context.stores.keys.usable([key.id])).size).to.equal(0);
     // Added again, the earlier sessions stay ended.
     await context.stores.members.add(owner.organisation, leaver.email, 'member');

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { addWebhook } from '../support/add-webhook.ts';
+import { scheduleRow } from '../support/schedule-rows.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { run } from '../../api/admin/run.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
@@ -347,11 +348,25 @@ describe('curbcut-admin', () => {
       expect(refused.err).to.include('add another owner first, or repeat the command with --last-owner');
       const creator = { createdBy: 'two@owned.example', rootCreator: 'two@owned.example' };
       const { key } = await issueKey(stores.keys, 'owned', { name: 'ci', creator });
-      const left = `Keys of two@owned.example in owned still work, with the rights of the role at most: ci (${key.id}).`;
+      const { webhook } = await addWebhook(stores, { organisation: 'owned', ...creator });
+      const schedule = { namespace: 'curbcut', name: 'daily', organisation: 'owned' };
+      await stores.dashboardSchedules.add({ ...schedule, createdAt: new Date(), values: '', rootCreator: creator.rootCreator });
+      await stores.schedules.put(scheduleRow({ ...schedule, site: 'example.com' }), 'x');
+      const lines = (role: string): string =>
+        [
+          'What two@owned.example leaves in owned, with a command that ends each:',
+          `key ci, at most ${role}: curbcut-admin key revoke ${key.id} --organisation owned`,
+          `webhook Chat to example.com: curbcut-admin webhook disable ${webhook.id} --organisation owned`,
+          'schedule of example.com: kubectl delete scanschedule daily -n curbcut\n',
+        ].join('\n');
+      const list = async () => (await admin('user', 'left', 'TWO@owned.example', '--organisation', 'owned')).out;
+      expect(await list()).to.equal(lines('member'));
       for (const change of [['role', '--role', 'viewer'], ['reset-password'], ['remove']] as const) {
         const [verb, ...options] = change;
-        expect((await admin('user', verb, 'two@owned.example', ...options)).out, verb).to.include(left);
+        expect((await admin('user', verb, 'two@owned.example', ...options)).out, verb).to.include(lines('viewer').trimEnd());
       }
+      expect(await list(), 'of someone without an account').to.equal(lines('viewer'));
+      expect((await admin('user', 'left', 'one@owned.example', '--organisation', 'owned')).out).to.include('leaves nothing in owned');
       expect((await admin('user', 'remove', 'one@owned.example', '--last-owner')).code).to.equal(0);
       expect((await admin('user', 'list', '--organisation', 'owned')).out).to.equal('owned has no users.\n');
       expect((await actions('owned')).at(-1)).to.equal('user.remove one@owned.example');

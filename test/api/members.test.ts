@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { createClient, tokenIn } from './client.ts';
-import { tellLimitedKeys } from '../../api/accounts/owner-notices.ts';
+import { tellLeftBehind } from '../../api/accounts/owner-notices.ts';
 import { useContext } from './context.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { ageSessions } from './second-factor.ts';
@@ -120,11 +120,11 @@ describe('members of an organisation', () => {
       ['member', 'viewer', 'viewer'].map((role) => `${owner.email} key.limit ${gone.email}: 2 keys, at most ${role}`),
     );
     expect((await noticesTo(owner.email)).toSorted()).to.deep.equal([
-      ...Array<string>(3).fill(`keys_limited ${gone.email}`),
+      ...Array<string>(3).fill(`left_behind ${gone.email}`),
       `owner_added ${owner.email}`,
     ]);
-    const limited = await context.db.collection('outbox').find({ to: owner.email, 'data.event': 'keys_limited' }).toArray();
-    expect(limited.map(({ data, priority }) => `${data.subject} ${priority}`)).to.deep.equal(Array(3).fill('2 organisation'));
+    const limited = await context.db.collection('outbox').find({ to: owner.email, 'data.event': 'left_behind' }).toArray();
+    expect(limited.map(({ data, priority }) => `${data.subject} ${priority}`)).to.deep.equal(Array(3).fill('2, 0, 0 organisation'));
   });
 
   it('change although their keys cannot be read', async () => {
@@ -132,7 +132,7 @@ describe('members of an organisation', () => {
     const createdBy = () => Promise.reject(new Error('outage'));
     const stores = { ...context.stores, keys: { ...context.stores.keys, createdBy } };
     const to = { stores, mail: true, lost: (error: unknown) => void lost.push(error) };
-    expect(await tellLimitedKeys(to, 'acme', 'ada@people.example', 'x')).to.deep.equal([]);
+    expect((await tellLeftBehind(to, 'acme', 'ada@people.example', 'x')).keys).to.deep.equal([]);
     expect(lost.map(String)).to.deep.equal(['Error: outage']);
   });
 

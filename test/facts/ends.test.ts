@@ -28,27 +28,33 @@ const SHOWN: Readonly<Record<string, readonly (readonly [file: string, title: st
   'member, removed': [
     ['test/api/accounts.test.ts', 'that were removed have no session, no stream and no way back'],
     ['test/api/members.test.ts', 'leave keys with at most their last role'],
+    ['test/api/left-behind.test.ts', 'is listed after a demotion, a removal'],
+    ['test/api/left-behind.test.ts', 'ends, or is paused, by the button of each thing'],
   ],
   'role, lowered': [
     ['test/stores/key-creators.test.ts', 'bound what keys may do by the role of the person'],
     ['test/api/members.test.ts', 'change roles at once'],
+    ['test/api/left-behind.test.ts', 'is listed after a demotion, a removal'],
     ['test/api/accounts.test.ts', 'that stop being owners lose what they invited'],
   ],
   'account, deleted': [
     ['test/api/accounts.test.ts', 'are deleted with the password, and what belongs to the organisation stays'],
     ['test/stores/second-factors.test.ts', 'end with the account'],
     ['test/stores/key-creators.test.ts', 'bound what keys may do by the role of the person'],
+    ['test/api/admin.test.ts', 'is removed only with --last-owner if there is no other owner'],
   ],
   'session, signed out or after a new password': [
     ['test/api/sign-in.test.ts', 'ends at sign-out'],
     ['test/api/dashboard-scan-forms.test.ts', 'ends when the person signs out, and a reconnect is refused'],
     ['test/api/members.test.ts', 'changes its password, which ends the other sessions'],
     ['test/api/members.test.ts', 'ends with a sign-out of its own, while keys and other sessions stay'],
+    ['test/api/left-behind.test.ts', 'is shown to a person after a new password, a reset, and after signing out everywhere'],
   ],
   'key, revoked': [
     ['test/api/api-keys.test.ts', 'issues a working key, shows it once, and revokes it immediately on every replica'],
     ['test/api/stream-limits.test.ts', 'ends when its key is revoked'],
     ['test/stores/key-creators.test.ts', 'find the live keys of a person, with those that these keys created'],
+    ['test/api/left-behind.test.ts', 'gives an adopted key the role of the owner, after a fresh proof'],
   ],
   'webhook, disabled or deleted': [
     ['test/api/webhooks.test.ts', 'changes, disables and enables a webhook, and cancels what waits'],

@@ -71,6 +71,50 @@ describe('creators of API keys', () => {
     expect(await limits(), 'a return').to.deep.equal([member, member, null]);
   });
 
+  it('are replaced by who adopts a live key, whose role then bounds it, unless it was adopted or revoked meanwhile', async () => {
+    const memberships = createMemberships(database.db);
+    await memberships.add(organisation, 'ann@example.com', 'member');
+    await memberships.add(organisation, 'ben@example.com', 'owner');
+    await memberships.add(organisation, 'cid@example.com', 'owner');
+    const { key, secret } = await issueKey(keys(), organisation, { creator: ANN });
+    const child = await issueKey(keys(), organisation, { creator: by(key) });
+    await memberships.remove(organisation, 'ann@example.com', { lastOwner: false });
+    const adopt = (id: string, to: string, of = organisation) => keys().adopt(of, id, 'ann@example.com', to);
+    expect(await adopt(key.id, 'ben@example.com', 'acme'), 'of another organisation').to.equal(null);
+    const both = await Promise.all(['ben@example.com', 'cid@example.com'].map((to) => adopt(key.id, to)));
+    const adopted = both.filter((one) => one !== null);
+    expect(adopted).to.have.lengthOf(1);
+    const adopter = adopted[0]!.rootCreator;
+    const recognised = (await keys().recognise(secret))!.key;
+    expect(recognised).to.deep.include({ rootCreator: adopter, createdBy: 'ann@example.com', limit: { role: 'owner', left: false } });
+    expect(recognised.scopes).to.deep.equal(KEY_SCOPES);
+    expect((await keys().find(organisation, child.key.id))!.limit, 'a child').to.deep.equal({ role: 'member', left: true });
+    expect((await keys().createdBy(organisation, 'ann@example.com')).map(({ id }) => id)).to.deep.equal([child.key.id]);
+    await memberships.change(organisation, adopter, 'viewer');
+    expect((await keys().recognise(secret))!.key.scopes, 'a demotion of the adopter').to.deep.equal(permissionsOf('viewer'));
+    await keys().revoke(organisation, child.key.id);
+    expect(await adopt(child.key.id, 'ben@example.com'), 'revoked').to.equal(null);
+  });
+
+  it('bind the least to a key that is adopted by someone who was just removed', async () => {
+    const { key } = await issueKey(keys(), organisation, { creator: ANN });
+    await keys().adopt(organisation, key.id, 'ann@example.com', 'gone@example.com');
+    expect((await keys().find(organisation, key.id))!.limit).to.deep.equal({ role: 'viewer', left: true });
+  });
+
+  it('bound also keys that the key of a person creates who has left, or leaves meanwhile', async () => {
+    const memberships = createMemberships(database.db);
+    await memberships.add(organisation, 'ann@example.com', 'member');
+    const { secret } = await issueKey(keys(), organisation, { creator: ANN });
+    const recognised = async () => (await keys().recognise(secret))!.key;
+    const childOf = async ({ limit, ...key }: ApiKey) =>
+      (await issueKey(keys(), organisation, { creator: by({ ...key, ...(limit && { cap: limit.role }) } as ApiKey) })).key.id;
+    const before = await recognised();
+    await memberships.remove(organisation, 'ann@example.com', { lastOwner: false });
+    for (const child of [await childOf(before), await childOf(await recognised())])
+      expect((await keys().find(organisation, child))!.limit).to.deep.equal({ role: 'member', left: true });
+  });
+
   it('keep no more than the last role of a person who is demoted while she is removed', async () => {
     const memberships = createMemberships(database.db);
     for (const { createdBy } of [ANN, BEN]) await memberships.add(organisation, createdBy, 'owner');

@@ -38,7 +38,7 @@ const PAGES: Readonly<Record<string, string>> = {
   [`${FACTORS}/app/removal`]: 'app-remove',
   '/dashboard/settings/security': 'security',
   '/dashboard/settings/members': 'members',
-  '/dashboard/settings/members/keys': 'member-keys',
+  '/dashboard/settings/members/left-behind': 'left-behind',
   '/dashboard/settings/audit-log': 'audit-log',
   [KEYS]: 'api-keys',
   [`${KEYS}/new`]: 'api-keys-new',

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { BrowserContext, Page } from 'playwright-core';
 import { addPerson, mailedLink, PASSWORD } from '../api/people.ts';
+import { addWebhook } from '../support/add-webhook.ts';
 import { issueKey } from '../support/issue-key.ts';
-import { expectAccessible } from './accessible.ts';
+import { scheduleRow } from '../support/schedule-rows.ts';
+import { expectAccessible, expectAccessibleNow } from './accessible.ts';
 import { useWeb } from './web.ts';
 
 describe('pages of sign-in and people', () => {
@@ -52,16 +54,26 @@ describe('pages of sign-in and people', () => {
     await guest.getByLabel('New password', { exact: true }).fill('nine tin kettles hum');
     await guest.getByRole('button', { name: 'Join' }).click();
     await guest.waitForURL('**/dashboard');
-    await issueKey(web.stores.keys, organisation, { name: 'Laptop', creator: { createdBy: guestAddress, rootCreator: guestAddress } });
+    const creator = { createdBy: guestAddress, rootCreator: guestAddress };
+    await issueKey(web.stores.keys, organisation, { name: 'Laptop', creator });
+    await issueKey(web.stores.keys, organisation, { name: 'Pipeline of the shop', creator });
+    await addWebhook(web.stores, { organisation, ...creator });
+    const schedule = { namespace: 'curbcut', name: 'shop-example-com-1a2b3c4d', organisation };
+    await web.stores.dashboardSchedules.add({ ...schedule, createdAt: new Date(), values: '', rootCreator: guestAddress });
+    await web.stores.schedules.put(scheduleRow({ ...schedule, site: 'shop.example.com' }), 'x');
 
     await page.goto('/dashboard/settings/members');
     await expectAccessible(page, 'members');
     await page.getByRole('button', { name: `Remove ${guestAddress}` }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    await page.getByRole('heading', { name: 'Keys of a member' }).waitFor();
-    await expectAccessible(page, 'member-keys');
-    await page.getByRole('button', { name: /^Revoke/ }).click();
-    await page.getByText('The keys are revoked.').waitFor();
+    await page.getByRole('heading', { name: `Keys, webhooks and schedules of ${guestAddress}` }).waitFor();
+    await expectAccessible(page, 'left-behind');
+    await page.getByRole('button', { name: 'Adopt Laptop' }).click();
+    await expectAccessibleNow(page);
+    await page.getByRole('dialog').getByRole('button', { name: 'Adopt' }).click();
+    await page.getByText('The key is yours now.').waitFor();
+    await page.getByRole('button', { name: 'Disable Chat' }).click();
+    await page.getByText('The webhook is disabled.').waitFor();
     await page.goto('/dashboard/settings/audit-log');
     await page.getByText('Member removed').last().waitFor();
     await expectAccessible(page, 'audit-log');

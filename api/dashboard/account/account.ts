@@ -4,6 +4,7 @@ import { ACCOUNT_PATH } from '../../../core/web-paths.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User } from '../../../stores/accounts/users.ts';
 import { ownStoresOf } from '../../accounts/scoped-stores.ts';
+import { ownLeftPath } from '../../accounts/owner-notices.ts';
 import { clearSession, signedInOf } from '../../accounts/sessions/plugin.ts';
 import { FACTORS_PATH, ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import { button, confirmedForm, definitions, type FormError, link, linkButton, table, textField, time } from '../../web/components.ts';
@@ -64,14 +65,16 @@ export const accountPages: FastifyPluginAsync = async (scope) => {
     await record(request, 'user.password', email);
     // The new password ended this session too.
     await startSession({ request, reply }, changed, { ...continued(session), organisation: membership?.organisation.id });
-    return reply.redirect(`${PATH}?done=password`, 303);
+    return reply.redirect(`${(await ownLeftPath(request, email)) ?? PATH}?done=password`, 303);
   });
 
   scope.post(`${PATH}/sign-out-everywhere`, { config: CONFIG }, async (request, reply) => {
     await ownStoresOf(request).endSessions();
-    await record(request, 'user.sign-out-everywhere', signedInOf(request).user.email);
+    const { email } = signedInOf(request).user;
+    await record(request, 'user.sign-out-everywhere', email);
     clearSession(reply);
-    return reply.redirect('/dashboard/sign-in?signedOut', 303);
+    const next = await ownLeftPath(request, email);
+    return reply.redirect(`/dashboard/sign-in?signedOut${next === null ? '' : `&next=${encodeURIComponent(next)}`}`, 303);
   });
 };
 
@@ -153,7 +156,7 @@ function sessionList(request: FastifyRequest, sessions: readonly Session[], curr
       fields: csrfField(request),
       trigger: { text: 'Sign out everywhere' },
       title: 'Sign out everywhere?',
-      text: 'All your sessions end at once, also this one.',
+      text: 'All your sessions end at once, also this one. API keys, webhooks and schedules stay: the page after the next sign-in lists them.',
       confirm: 'Sign out everywhere',
       cancel: 'Cancel',
     })}`;

@@ -2,12 +2,12 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { clearSession, signedInOf } from '../../accounts/sessions/plugin.ts';
-import { actions, button, type FormError, linkButton, notice } from '../../web/components.ts';
+import { actions, button, type FormError, link, linkButton, notice } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
 import { csrfField, emailField, errorOf, titledPage } from '../forms.ts';
 import { recordEntry } from '../audit.ts';
-import { noticesOf, tellLimitedKeys } from '../../accounts/owner-notices.ts';
+import { LEFT_BEHIND_PATH, noticesOf, tellLeftBehind } from '../../accounts/owner-notices.ts';
 import { confirmPassword, passwordField } from '../passwords.ts';
 
 export const DELETE_PATH = '/dashboard/account/delete';
@@ -38,7 +38,7 @@ export const deletionPages: FastifyPluginAsync = async (scope) => {
     }
     for (const organisation of deleted.ok ? deleted.organisations : []) {
       await recordEntry(request, { organisation, actor: email, action: 'user.delete', subject: email });
-      await tellLimitedKeys(noticesOf(request), organisation, email, email);
+      await tellLeftBehind(noticesOf(request), organisation, email, email);
     }
     clearSession(reply);
     return reply.redirect('/dashboard/sign-in?deleted', 303);
@@ -63,7 +63,7 @@ function deletionPage(request: FastifyRequest, errors: readonly FormError[]): Ht
             <li>scans and reports</li>
             <li>the ledger of credits</li>
             <li>the audit log, which names your address</li>
-            <li>API keys that you created: revoke those that are not needed any more first</li>
+            <li>API keys, webhooks and schedules that you created: ${link('end those that are not needed any more', LEFT_BEHIND_PATH)} first</li>
           </ul>`,
     })}
       <form method="post" action="${DELETE_PATH}" novalidate>

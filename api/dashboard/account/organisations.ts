@@ -7,7 +7,7 @@ import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { csrfField, doneOf, titledPage } from '../forms.ts';
 import { recordEntry } from '../audit.ts';
-import { noticesOf, tellLimitedKeys } from '../../accounts/owner-notices.ts';
+import { noticesOf, tellLeftBehind } from '../../accounts/owner-notices.ts';
 import { recordJoin } from '../sign-in/invitation.ts';
 import { continued, startSession } from '../sign-in/start-session.ts';
 import type { Invitation } from '../../../stores/accounts/invitations.ts';
@@ -115,7 +115,7 @@ export const organisationPages: FastifyPluginAsync = async (scope) => {
     if (!left.ok && left.reason === 'last_owner') return show(request, reply, { errors: [{ field: null, text: ONLY_OWNER }] }, 409);
     if (!left.ok) throw new ApiError('not_found');
     await record(request, id, 'user.leave');
-    await tellLimitedKeys(noticesOf(request), id, user.email, user.email);
+    await tellLeftBehind(noticesOf(request), id, user.email, user.email);
     // The session in the organisation has ended.
     if (signedInOf(request).membership?.organisation.id === id) await act(request, reply);
     return reply.redirect(`${ORGANISATIONS_PATH}?done=left`, 303);
@@ -234,7 +234,7 @@ const leaveForm = (request: FastifyRequest, id: string, name: string, at: number
     fields: html`${csrfField(request)}${hiddenField('organisation', id)}`,
     trigger: { text: 'Leave', kind: 'quiet', hiddenText: name },
     title: `Leave ${name}?`,
-    text: 'You lose access at once, and what you invited is canceled. To come back, you need a new invitation. API keys that you created keep working: revoke those that are not needed any more first.',
+    text: 'You lose access at once, and what you invited is canceled. To come back, you need a new invitation. What you created stays: end what is not needed any more first.',
     confirm: 'Leave',
     cancel: 'Cancel',
   });

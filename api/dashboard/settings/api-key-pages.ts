@@ -1,6 +1,6 @@
-/** The list of API keys with the rotation guide and the limits, the question before one is revoked, and the keys of a removed member. */
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { KEY_SCOPES } from '../../../core/accounts.ts';
+/** The list of API keys with the rotation guide and the limits, and the question before one is revoked. */
+import type { FastifyRequest } from 'fastify';
+import { KEY_SCOPES, keyIdOf } from '../../../core/accounts.ts';
 import { LIVE_KEYS_MAX } from '../../../stores/accounts/key-slots.ts';
 import { type ApiKey, KEY_STATUSES, type KeyStatus, statusOf } from '../../../stores/accounts/keys.ts';
 import { LIMITS } from '../../http/rate-limits.ts';
@@ -12,7 +12,6 @@ import {
   card,
   definitions,
   emptyState,
-  hiddenField,
   linkButton,
   notice,
   pagination,
@@ -23,12 +22,7 @@ import {
 import { addressOf, html, type Html } from '../../web/html.ts';
 import { type ActorNames, ROLE_TEXTS } from '../names.ts';
 import { csrfField, titledPage } from '../forms.ts';
-import { userIdOf } from '../../../stores/accounts/user-document.ts';
-import { ApiError } from '../../http/errors.ts';
-import { askedBy, createKeyManagement } from '../../accounts/key-management.ts';
-import { storesOf } from '../../accounts/scoped-stores.ts';
-import { formOf } from '../../web/html-scope.ts';
-import { KEYS_PATH, MEMBERS_PATH } from '../../../core/web-paths.ts';
+import { KEYS_PATH } from '../../../core/web-paths.ts';
 
 const STATUS_BADGES: Readonly<Record<KeyStatus, BadgeKind>> = { live: 'good', expired: 'warn', revoked: 'plain' };
 const STATUS_NAMES: Readonly<Record<KeyStatus, string>> = { live: 'Live', expired: 'Expired', revoked: 'Revoked' };
@@ -113,8 +107,10 @@ const keyTable = (keys: readonly ApiKey[], names: ActorNames, now: Date): Html =
   });
 
 /** Whose role limits a key, if that says more than who created it. */
-function limitText({ limit, createdBy, rootCreator }: ApiKey): string {
-  if (limit === null || (!limit.left && limit.role === 'owner')) return '';
+export function limitText({ limit, createdBy, rootCreator }: ApiKey): string {
+  if (limit === null) return '';
+  if (!limit.left && limit.role === 'owner')
+    return rootCreator === createdBy || keyIdOf(createdBy) !== null ? '' : `(adopted by ${rootCreator})`;
   const most = `at most what a ${ROLE_TEXTS[limit.role].name.toLowerCase()} may do`;
   const who = rootCreator === createdBy ? 'who' : `for ${rootCreator}, who`;
   return `(${who} ${limit.left ? 'has left' : 'is no owner'}: ${most})`;
@@ -183,73 +179,4 @@ function consequence({ lastUsedAt }: ApiKey, now: Date): Parameters<typeof notic
         body: html`It was last used on ${time(lastUsedAt)}. What uses it will get 401. ${effect}`,
       }
     : { kind: 'note', title: `The key was not used for more than ${IN_USE_DAYS} days`, body: effect };
-}
-
-const PATH = `${MEMBERS_PATH}/keys`;
-const CONFIG = { permission: 'members:write' } as const;
-
-export const memberKeyPages: FastifyPluginAsync = async (scope) => {
-  const management = createKeyManagement(scope);
-
-  scope.get<{ Querystring: { of?: unknown; removed?: unknown } }>(PATH, { config: CONFIG }, async (request, reply) => {
-    const { of, removed } = request.query;
-    const email = typeof of === 'string' ? userIdOf(of) : '';
-    const keys = await storesOf(request).keys.createdBy(email);
-    if (keys.length === 0) throw new ApiError('not_found');
-    return reply.page(memberKeysPage({ request, email, keys, removed: removed !== undefined }));
-  });
-
-  scope.post(PATH, { config: CONFIG }, async (request, reply) => {
-    const revoked = await management.revokeCreatedBy(askedBy(request), userIdOf(formOf(request.body).text('email')));
-    if (revoked.length === 0) throw new ApiError('not_found');
-    return reply.redirect(`${MEMBERS_PATH}?done=keys`, 303);
-  });
-};
-
-interface MemberKeysPage {
-  request: FastifyRequest;
-  email: string;
-  keys: readonly ApiKey[];
-  /** Whether the person was removed a moment ago. */
-  removed: boolean;
-}
-
-function memberKeysPage({ request, email, keys, removed }: MemberKeysPage): Html {
-  const count = keys.length === 1 ? 'this key' : `these ${keys.length} keys`;
-  const done = removed ? `${email} is removed and signed out. What the member invited is canceled.` : null;
-  const body = html`${notice({
-    kind: 'warn',
-    title: `${email} created ${count}, which still work${keys.length === 1 ? 's' : ''}`,
-    body: 'A person who knows a key can use it without an account. Revoke the keys, unless something else depends on them: then replace them first.',
-  })}
-    ${table({
-      id: 'member-keys',
-      caption: `Live API keys that ${email} created`,
-      captionHidden: true,
-      columns: [
-        { text: 'Name' },
-        { text: 'Key' },
-        { text: 'Scopes' },
-        { text: 'Created' },
-        { text: 'Last used' },
-        { text: 'Actions', hidden: true },
-      ],
-      rows: keys.map((key) => [
-        key.name,
-        endOf(key),
-        scopesText(key),
-        time(key.createdAt),
-        lastUse(key),
-        linkButton({ text: 'Revoke', kind: 'quiet', href: `${KEYS_PATH}/${key.id}/revoke`, hiddenText: key.name }),
-      ]),
-    })}
-    <form method="post" action="${PATH}">
-      ${csrfField(request)} ${hiddenField('email', email)}
-      ${actions(
-        button({ text: keys.length === 1 ? 'Revoke the key' : `Revoke all ${keys.length} keys`, kind: 'danger' }),
-        linkButton({ text: keys.length === 1 ? 'Keep it' : 'Keep them', href: MEMBERS_PATH, kind: 'quiet' }),
-      )}
-    </form>`;
-  const trail = [{ text: 'Members', href: MEMBERS_PATH }];
-  return titledPage({ request, title: 'Keys of a member', active: 'members', trail, done, body });
 }

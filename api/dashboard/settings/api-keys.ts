@@ -18,7 +18,7 @@ import { csrfField, formIdOf, idOfForm, titledPage } from '../forms.ts';
 import { html, type Html } from '../../web/html.ts';
 import { answerForm, schemaForm, type Typed } from '../schema-form.ts';
 import { requireReauthentication } from '../second-factor/confirm.ts';
-import { tellOfNewKey } from '../../accounts/owner-notices.ts';
+import { tellOfKey } from '../../accounts/owner-notices.ts';
 import { KEYS_PATH } from '../../../core/web-paths.ts';
 import { keyListPage, revokeKeyPage, scopesText } from './api-key-pages.ts';
 
@@ -58,7 +58,7 @@ export const keyPages: FastifyPluginAsync = async (scope) => {
         const expiresAt = expires == null ? null : readDateTime(expires);
         const issued = await management.issue(askedBy(request), { ...wanted, expiresAt, id: idOfForm(request, formId) });
         if (issued.ok) {
-          await tellOfNewKey(request, issued.key);
+          await tellOfKey(request, 'key_created', issued.key);
           return reply.page(newKeyPage({ request, ...issued }), { status: 201 });
         }
         if (issued.reason === 'already_issued') return reply.page(alreadyCreatedPage(request));

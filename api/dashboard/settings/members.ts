@@ -30,7 +30,8 @@ import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import { MEMBERS_PATH } from '../../../core/web-paths.ts';
 import { requireReauthentication } from '../second-factor/confirm.ts';
-import { keysOfPersonPath, noticesOf, tellLimitedKeys, tellOwners } from '../../accounts/owner-notices.ts';
+import { isNothing } from '../../../stores/accounts/left-behind.ts';
+import { leftBehindPath, noticesOf, tellLeftBehind, tellOwners } from '../../accounts/owner-notices.ts';
 
 /** Invitations of one organisation: each may send a mail to a stranger. */
 export const INVITATION_LIMIT: LimitSize = { limit: 30, windowSeconds: 3600 };
@@ -45,7 +46,6 @@ const DONE: Readonly<Record<string, string>> = {
   role: 'The role is changed. API keys that the person created can do no more than the new role.',
   invited: `The service sends the invitation by mail. Its link works once, and expires after ${INVITATION_HOURS} hours. If it does not arrive, invite the address again.`,
   removed: 'The member is removed and signed out. What the member invited is canceled.',
-  keys: 'The keys are revoked.',
   canceled: 'The invitation is canceled. Its link does not work any more.',
 };
 
@@ -139,8 +139,10 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
       subject: `${changed.member.email}: ${ROLE_TEXTS[role].name.toLowerCase()}`,
     });
     const { id } = callerOf(request).organisation;
-    if (ROLES.indexOf(role) > ROLES.indexOf(changed.before))
-      await tellLimitedKeys(noticesOf(request), id, changed.member.email, request.viewer!.email);
+    if (ROLES.indexOf(role) > ROLES.indexOf(changed.before)) {
+      const left = await tellLeftBehind(noticesOf(request), id, changed.member.email, request.viewer!.email);
+      if (!isNothing(left)) return reply.redirect(leftBehindPath(changed.member.email, { done: 'role' }), 303);
+    }
     if (role === 'owner') await tellNewOwner(request, changed.member.email);
     // Someone who is no longer an owner may not see this page.
     const self = changed.member.email === request.viewer!.email && role !== 'owner';
@@ -153,8 +155,8 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
     if (!removed.ok) return show(request, reply, { errors: [{ field: null, text: LAST_OWNER }] }, 409);
     const { email } = removed.member;
     await recordChange(request, logger, { action: 'user.remove', subject: email });
-    const keys = await tellLimitedKeys(noticesOf(request), callerOf(request).organisation.id, email, request.viewer!.email);
-    return reply.redirect(keys.length > 0 ? keysOfPersonPath(email, { removed: '' }) : `${MEMBERS_PATH}?done=removed`, 303);
+    const left = await tellLeftBehind(noticesOf(request), callerOf(request).organisation.id, email, request.viewer!.email);
+    return reply.redirect(isNothing(left) ? `${MEMBERS_PATH}?done=removed` : leftBehindPath(email, { done: 'removed' }), 303);
   });
 };
 
@@ -241,18 +243,19 @@ function memberRow(request: FastifyRequest, user: Member, at: number): readonly 
     })}
     ${button({ text: 'Save', kind: 'quiet', hiddenText: `the role of ${user.email}` })}
   </form>`;
-  if (self) return [who, role, signInText(lastSignInAt), link('Leave', ORGANISATIONS_PATH)];
+  const made = link(html`Keys, webhooks, schedules${visuallyHidden(` of ${user.email}`)}`, leftBehindPath(user.email));
+  if (self) return [who, role, signInText(lastSignInAt), html`${made}<br />${link('Leave', ORGANISATIONS_PATH)}`];
   const remove = confirmedForm({
     id: `remove-${at + 1}`,
     action: `${MEMBERS_PATH}/remove`,
     fields: html`${csrfField(request)}${hiddenField('email', user.email)}`,
     trigger: { text: 'Remove', kind: 'quiet', hiddenText: user.email },
     title: `Remove ${user.email}?`,
-    text: 'The member is signed out at once and loses access, and what the member invited is canceled. API keys keep working.',
+    text: 'The member is signed out at once, and what the member invited is canceled. API keys, webhooks and schedules stay: see the next page.',
     confirm: 'Remove',
     cancel: 'Cancel',
   });
-  return [who, role, signInText(lastSignInAt), remove];
+  return [who, role, signInText(lastSignInAt), html`${made} ${remove}`];
 }
 
 const signInText = (at: Date | null): HtmlValue => (at === null ? 'Never' : time(at));

@@ -2,6 +2,7 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { isEmailAddress, mailboxOf } from '../../../core/email-address.ts';
 import type { LimitSize } from '../../http/rate-limits.ts';
+import { ownLeftPath } from '../../accounts/owner-notices.ts';
 import { csrfToken, hasCsrfToken } from '../../accounts/sessions/plugin.ts';
 import { button, type FormError, hiddenField, linkButton, notice } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
@@ -76,7 +77,10 @@ export const resetRoutes: FastifyPluginAsync = async (scope) => {
     if (user === null) return reply.page(ended(request), { status: 404 });
     await recordForUser(request, email, { action: 'user.reset-password', subject: email });
     // The link proves the mailbox only.
-    const path = await afterPassword({ request, reply }, user, { next: '/dashboard', mailed: !user.verified });
+    const path = await afterPassword({ request, reply }, user, {
+      next: (await ownLeftPath(request, email)) ?? '/dashboard',
+      mailed: !user.verified,
+    });
     return reply.redirect(path ?? '/dashboard', 303);
   });
 };

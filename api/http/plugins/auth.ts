@@ -54,8 +54,9 @@ const auth: FastifyPluginAsync = async (scope) => {
     const checked = await credentials.check(secret, request.address);
     if (!checked.ok) throw checked.reason === 'invalid' ? new ApiError('invalid_api_key') : rateLimited(reply, checked);
     const { key, organisation } = checked.holder;
-    const { id: keyId, scopes, expiresAt, rootCreator, test } = key;
-    request.caller = { organisation, actor: { kind: 'key', keyId, scopes, expiresAt, rootCreator, test } };
+    const { id: keyId, scopes, expiresAt, rootCreator, test, limit } = key;
+    const cap = limit && { cap: limit.role };
+    request.caller = { organisation, actor: { kind: 'key', keyId, scopes, expiresAt, rootCreator, ...cap, test } };
     annotate(request, { organisation: organisation.id, key: key.id });
     if (organisation.blocked) throw new ApiError('account_blocked');
     stores.keys.touch({ id: key.id, organisation: organisation.id, network: auditNetwork(request.address) });
