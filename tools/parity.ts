@@ -71,8 +71,7 @@ async function showPage(url: URL, scanner: OnePageScanner, browser: Browser, res
   }
   const { violations, needsReview } = visit.findings;
   const ours = allOf({ violations: linesOf(violations), needsReview: linesOf(needsReview) });
-  const plain = (): Promise<PlainFindings> =>
-    plainAxe(browser, url.href, { tags: axeTags('AA', '2.1'), rest: restMs, scroll: true, limitMs: BUDGET_MS });
+  const plain = (): Promise<PlainFindings> => plainAxe(browser, url.href, { tags: axeTags('AA', '2.1'), restMs, limitMs: BUDGET_MS });
   const { own, onlyScanner, onlyPlain, unstable } = await compare(ours, plain);
   const isEqual = onlyScanner.length + onlyPlain.length === 0;
   console.log(`${url.href}\n  ${isEqual ? 'equal' : 'different'}: ${ours.length} findings, ${visit.durationMs} ms`);

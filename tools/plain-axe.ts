@@ -9,11 +9,9 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.js
 export interface PlainOptions {
   /** Rules with one of these tags are run. */
   tags: readonly string[];
-  /** A selector that matches when the page is at rest, or the time in milliseconds after which it is. */
-  rest: string | number;
-  /** Whether to scroll once through the page. */
-  scroll: boolean;
-  /** The limit for loading and for the selector, in milliseconds. */
+  /** The time in milliseconds after which the page is at rest. */
+  restMs: number;
+  /** The limit for loading, in milliseconds. */
   limitMs: number;
 }
 
@@ -37,9 +35,8 @@ export async function plainAxe(browser: Browser, url: string, options: PlainOpti
     await page.waitForLoadState('load', { timeout: options.limitMs }).catch(() => undefined);
     // The pointer of a headless browser begins at 0, 0.
     await page.mouse.move(-1, 300);
-    if (options.scroll) await scrollThrough(page);
-    if (typeof options.rest === 'number') await sleep(options.rest);
-    else await page.waitForSelector(options.rest, { state: 'attached', timeout: options.limitMs });
+    await scrollThrough(page);
+    await sleep(options.restMs);
     for (const frame of page.frames())
       // A frame of an object that fails to load disappears.
       await frame.evaluate(`${AXE}; axe.configure({ allowedOrigins: ['<unsafe_all_origins>'] })`).catch(() => undefined);
