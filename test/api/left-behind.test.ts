@@ -137,6 +137,11 @@ describe('what a person leaves behind', () => {
     expect(sent.status, 'a key of another organisation').to.equal(404);
     expect((await owner.client.post(pathOf(member), { do: 'revoke', id: key.id })).status, 'without a token').to.equal(403);
     expect((await context.stores.keys.recognise(secret))!.key.id).to.equal(key.id);
+    for (const nobody of ['curbcut-admin', 'manifest', 'nobody@people.example'])
+      expect((await owner.client.get(`${PAGE}?of=${nobody}`)).status, nobody).to.equal(404);
+    const mine = { createdBy: owner.email, rootCreator: owner.email };
+    const { key: owners } = await issueKey(context.stores.keys, owner.organisation, { creator: mine });
+    expect((await press(owner, owner, 'adopt', owners.id)).status, 'a key of oneself').to.equal(409);
     const own = (await member.client.get(PAGE)).text;
     expect(own).to.include('Your keys, webhooks and schedules').and.to.include('Revoke Pipeline').and.not.include('Adopt');
     expect((await press(member, member, 'adopt', key.id)).status).to.equal(403);

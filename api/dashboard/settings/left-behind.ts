@@ -1,6 +1,7 @@
 /** What a person leaves behind in an organisation, after a change of role, a removal or a new password, with buttons for each. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { mayCall, type Permission } from '../../../core/accounts.ts';
+import { isEmailAddress } from '../../../core/email-address.ts';
 import { ACCOUNT_PATH, MEMBERS_PATH, schedulePath, WEBHOOKS_PATH } from '../../../core/web-paths.ts';
 import { hostOf } from '../../../core/webhooks/webhooks.ts';
 import type { ApiKey } from '../../../stores/accounts/keys.ts';
@@ -57,14 +58,14 @@ function personOf(request: FastifyRequest): string {
   const own = request.viewer!.email;
   const person = typeof of === 'string' ? userIdOf(of) : own;
   if (person !== own) requirePermission(callerOf(request), 'members:write');
+  // What `curbcut-admin` and manifests created is no person's.
+  if (!isEmailAddress(person)) throw new ApiError('not_found');
   return person;
 }
 
-const reauthenticate = requireReauthentication();
-
 /** To adopt a key is to create one. */
 const proofToAdopt = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
-  formOf(request.body).text('do') === 'adopt' ? reauthenticate(request, reply) : undefined;
+  formOf(request.body).text('do') === 'adopt' ? requireReauthentication()(request, reply) : undefined;
 
 export const leftBehindPages: FastifyPluginAsync = async (scope) => {
   const management = createKeyManagement(scope);
@@ -72,7 +73,7 @@ export const leftBehindPages: FastifyPluginAsync = async (scope) => {
   const scheduleOf = (id: string) => refOf({ namespace: id.split('/')[0] ?? '', name: id.split('/')[1] ?? '' });
 
   async function adopt(request: FastifyRequest, id: string, person: string): Promise<void> {
-    const key = await storesOf(request).keys.adopt(id, person);
+    const key = person === request.viewer!.email ? null : await storesOf(request).keys.adopt(id, person);
     if (key === null) throw new ApiError('key_not_found');
     await recordChange(request, scope.logger, { action: 'key.adopt', subject: `${key.id} of ${person}` });
     await tellOfKey(request, 'key_adopted', key);
@@ -93,7 +94,6 @@ export const leftBehindPages: FastifyPluginAsync = async (scope) => {
   async function show(request: FastifyRequest, reply: FastifyReply, error?: string): Promise<FastifyReply> {
     const person = personOf(request);
     const left = await storesOf(request).leftBehindBy(person);
-    const names = await actorNames(storesOf(request), left.keys, ({ createdBy }) => createdBy);
     const own = person === request.viewer!.email;
     const done = doneOf(request, DONE);
     const isMember = async () => (await storesOf(request).members.list()).some(({ email }) => email === person);
@@ -106,7 +106,7 @@ export const leftBehindPages: FastifyPluginAsync = async (scope) => {
         caption: title,
         captionHidden: true,
         columns: [{ text: 'Name' }, { text: 'Kind' }, { text: 'Details', wide: true }, { text: 'Actions', hidden: true }],
-        rows: rowsOf(request, left, names),
+        rows: rowsOf(request, left, await actorNames(storesOf(request), left.keys, ({ createdBy }) => createdBy)),
       })}
       ${left.keys.length > 1 && press(request, 'revokeAll', '', '')}`;
     const nothing = { title: 'There is nothing', text: 'There is no API key, webhook or schedule of this person in the organisation.' };
