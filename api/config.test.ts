@@ -62,6 +62,13 @@ describe('readApiConfiguration', () => {
     ['TEST_TARGETS', 'demo.example,try:8080', (c) => c.testTargets, ['demo.example', 'try:8080']],
     ['MAX_LIVE_SCANS_PER_ORGANISATION', '7', (c) => c.maxLiveScansPerOrganisation, 7],
   ];
+  it('derives the address in links from the address to listen on', () => {
+    const derived = (HOST?: string) => settingsOf(readApiConfiguration({ ...REQUIRED, ...(HOST && { HOST }) })).publicBaseUrl;
+    expect(derived()).to.equal('http://127.0.0.1:8080');
+    expect(derived('::1')).to.equal('http://[::1]:8080');
+    for (const any of ['::', '0.0.0.0']) expect(derived(any)).to.equal('http://localhost:8080');
+  });
+
   for (const [name, value, read, expected] of valid)
     it(`accepts ${name}=${value}`, () => {
       const config = readApiConfiguration({ ...REQUIRED, PUBLIC_BASE_URL, [name]: value });

@@ -32,6 +32,7 @@ import { ProxySettings, publicScanOptionsOf, publicScanProblems, PublicScanSetti
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import type { AppOptions } from './dependencies.ts';
 import type { OutboxSettings } from './outbox/outbox.ts';
+import { hostInUrl, ownAddress } from '../platform/listen.ts';
 
 export const Environment = Type.Object({
   ...ProcessSettings,
@@ -116,7 +117,7 @@ export function readApiConfiguration(environment: Variables, further: readonly s
 
 /** Converts the environment to the options of the app. @param live the current values of credentials. Default: those of `config` */
 export function settingsOf(config: Configuration, live: LiveSettings = fixedSettings(config)): AppOptions {
-  const { HOST, PORT, PUBLIC_BASE_URL = `http://${HOST === '0.0.0.0' ? 'localhost' : HOST}:${PORT}` } = config;
+  const { HOST, PORT, PUBLIC_BASE_URL = `http://${ownAddress(HOST) === HOST ? hostInUrl(HOST) : 'localhost'}:${PORT}` } = config;
   return {
     publicBaseUrl: PUBLIC_BASE_URL.replace(/\/+$/, ''),
     namespace: config.CURBCUT_NAMESPACE,

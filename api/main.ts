@@ -15,6 +15,7 @@ import { Environment, outboxSettingsOf, readApiConfiguration, settingsOf, type C
 import { addProcessMetrics } from '../stores/process-metrics.ts';
 import { createMetrics } from './metrics.ts';
 import { runOutbox } from './outbox/outbox.ts';
+import { listenAddress } from '../platform/listen.ts';
 
 /** Requests that are unfinished after this time are aborted. Longer than the outbox waits for its deliveries, and shorter than the pod's grace period. */
 const CLOSE_WITHIN_MS = 18_000;
@@ -116,7 +117,7 @@ try {
     readiness: dependencies.readiness,
   });
   logger.info({ port: probes.port }, 'probe server listening');
-  const address = await app.listen({ host: config.HOST, port: config.PORT });
+  const address = await app.listen({ host: await listenAddress(config.HOST), port: config.PORT });
   logger.info({ address, version: CURBCUT_VERSION }, 'listening');
 } catch (error) {
   logger.error(

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createServer } from 'node:net';
 import { errorMessage } from '../platform/errors.ts';
 import { readAddress } from '../core/scan/site.ts';
+import { hostInUrl, ownAddress } from '../platform/listen.ts';
 
 /** The addresses that scans on this machine may reach besides public sites. */
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
@@ -119,13 +120,14 @@ async function waitUntilReady(name: Name, probesUrl: string, log: string, isRunn
 export async function startProduct(options: ProductOptions): Promise<Product> {
   const port = options.port ?? (await freePort());
   const metricsPorts = { api: await freePort(), operator: await freePort() };
-  const url = `http://127.0.0.1:${port}`;
+  const host = hostInUrl(ownAddress(options.environment.HOST ?? '127.0.0.1'));
+  const url = `http://${host}:${port}`;
   const PUBLIC_BASE_URL = options.publicUrl ?? url;
   const addresses = {
     api: { PORT: String(port), PUBLIC_BASE_URL, METRICS_PORT: String(metricsPorts.api) },
     operator: { PUBLIC_BASE_URL, METRICS_PORT: String(metricsPorts.operator) },
   };
-  const probeUrl = (name: Name): string => `http://127.0.0.1:${metricsPorts[name]}`;
+  const probeUrl = (name: Name): string => `http://${host}:${metricsPorts[name]}`;
   const running = new Map<string, Process>();
   let closing = false;
 

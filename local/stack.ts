@@ -71,7 +71,7 @@ const PARTS: readonly Part[] = [
     async start(options) {
       const kubeconfigPath = join(options.dataDir, 'kubeconfig');
       const kube = await startKube({
-        host: LOOPBACK,
+        host: options.host ?? LOOPBACK,
         port: options.kubePort ?? 0,
         dataDir: join(options.dataDir, 'kube'),
         kubeconfigPath,
@@ -130,9 +130,8 @@ const PARTS: readonly Part[] = [
   {
     replacedBy: 'SMTP_URL',
     name: 'mail',
-    async start({ inboxPort, environment: given }) {
-      // On loopback: pods send no mails.
-      const mail = await startMail({ httpPort: inboxPort });
+    async start({ inboxPort, environment: given, host = LOOPBACK }) {
+      const mail = await startMail({ host, httpPort: inboxPort });
       // The results of public scans go to the inbox of this machine only.
       return { ...mail, environment: { SMTP_URL: mail.smtpUrl, PUBLIC_SCANS: given.PUBLIC_SCANS ?? 'true' } };
     },

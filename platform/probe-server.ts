@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Readiness } from './readiness.ts';
+import { listenAddress } from './listen.ts';
 
 export interface ProbeServer {
   /** The port that it listens on. */
@@ -48,9 +49,10 @@ export async function serveProbes({ host, port, readiness, metrics }: ProbeServe
       .catch(() => json(500, { detail: 'internal_error' }))
       .then(({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(request.method === 'HEAD' ? '' : body));
   });
+  const address = await listenAddress(host);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen(port, address, () => {
       server.removeListener('error', reject);
       resolve();
     });

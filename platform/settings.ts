@@ -26,7 +26,7 @@ export const choice = <const T extends readonly string[]>(values: T, fallback: T
 export const NAMESPACE_PATTERN = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
 
 export const ProcessSettings = {
-  HOST: text('an address to listen on, such as 127.0.0.1, or 0.0.0.0 for all interfaces', { default: '127.0.0.1' }),
+  HOST: text('an address to listen on, such as 127.0.0.1, or :: for all interfaces of both families', { default: '127.0.0.1' }),
   LOG_LEVEL: choice(LOG_LEVELS, 'info'),
 };
 

@@ -205,7 +205,7 @@ source, key}. (dict "root" . "component" "api").
 {{- end }}
 {{- with .root }}
 {{- $evaluation := .Values.evaluation.enabled }}
-- { name: HOST, value: 0.0.0.0 }
+- { name: HOST, value: '::' }
 - { name: CURBCUT_NAMESPACE, value: {{ include "curbcut.scansNamespace" . | quote }} }
 - { name: CURBCUT_CLASS, value: {{ .Values.scans.class | quote }} }
 {{- if $evaluation }}

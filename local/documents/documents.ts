@@ -11,6 +11,7 @@ import type { Connection, ReplicaSet } from './commands/session.ts';
 import { openStore } from './storage/store.ts';
 import { type Doc, keyOf } from './values.ts';
 import { type Request, requestReader, writeAnswer } from './wire.ts';
+import { hostInUrl } from '../../platform/listen.ts';
 
 /**
  * Retryable writes of a replica set: a write that a client repeats with the same session and transaction number, because its answer was
@@ -93,7 +94,7 @@ export async function startDocuments(options: DocumentsOptions = {}): Promise<Do
     await unlock?.();
     throw error;
   }
-  const member = `${host.includes(':') ? `[${host}]` : host}:${(server.address() as { port: number }).port}`;
+  const member = `${hostInUrl(host)}:${(server.address() as { port: number }).port}`;
   if (replicaSet !== null) replicaSet.member = member;
 
   return {

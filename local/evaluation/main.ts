@@ -15,6 +15,7 @@ import { startMessages } from '../messages/messages.ts';
 import { startObjects } from '../objects/objects.ts';
 import { loadOrCreateSecret } from '../secret.ts';
 import { API_KEY_FILE, changesOf, Environment, keepKey, PASSWORD_FILE, restoreFiles, type SecretData } from './secrets.ts';
+import { listenAddress } from '../../platform/listen.ts';
 
 const SECRETS = { group: '', version: 'v1', plural: 'secrets' };
 
@@ -30,7 +31,8 @@ function configuration() {
 
 const config = configuration();
 const logger = pino({ base: { process: 'evaluation' } });
-const { HOST: host, DATA_DIR: dataDir } = config;
+const dataDir = config.DATA_DIR;
+const host = await listenAddress(config.HOST);
 const kubernetes = connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
 const secret = kubernetes.path(SECRETS, config.POD_NAMESPACE, config.EVALUATION_SECRET);
 

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Type } from '../../platform/configuration.ts';
+import { ANY_ADDRESS } from '../../platform/listen.ts';
 
 /** The configuration of the evaluation. */
 const name = (description: string) => Type.String({ pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$', description });
@@ -9,7 +10,7 @@ const port = (fallback: number, what: string) =>
   Type.Integer({ minimum: 1, maximum: 65535, default: fallback, description: `a port for ${what}, from 1 to 65535` });
 
 export const Environment = Type.Object({
-  HOST: Type.String({ default: '0.0.0.0', description: 'an address to listen on' }),
+  HOST: Type.String({ default: ANY_ADDRESS, description: 'an address to listen on' }),
   DATA_DIR: Type.String({ minLength: 1, default: '/data', description: 'the path of a folder that may be written to' }),
   POD_NAMESPACE: name('the namespace of the Secret'),
   EVALUATION_SECRET: name('the name of a Secret that exists and that this process may read and patch'),

@@ -8,6 +8,7 @@ import { isIP } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { createMailbox, type Mailbox } from './mailbox.ts';
 import { framedHtml, inboxPage, mailPage, missingPage, STYLE } from './pages.ts';
+import { hostInUrl, ownAddress } from '../../platform/listen.ts';
 
 export interface MailCatcher {
   /** `smtp://host:port`, for SMTP_URL. */
@@ -45,7 +46,7 @@ export async function startMail({ host = '127.0.0.1', smtpPort = 0, httpPort = 0
     throw error;
   }
   const portOf = (server: { address(): AddressInfo | string | null }): number => (server.address() as AddressInfo).port;
-  const name = host === '0.0.0.0' ? '127.0.0.1' : host;
+  const name = hostInUrl(ownAddress(host));
   return {
     smtpUrl: `smtp://${name}:${portOf(smtp.server)}`,
     inboxUrl: `http://${name}:${portOf(http)}`,

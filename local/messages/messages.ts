@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { createAccount, createOperator, createUser, encodeAccount, encodeOperator, encodeUser, fmtCreds, fromSeed } from '@nats-io/jwt';
 import { lockFolder } from '../folder-lock.ts';
 import { endStale, runServer, type ServerRun } from './server.ts';
+import { hostInUrl } from '../../platform/listen.ts';
 
 /**
  * The keys of the embedded nats-server: an operator, its accounts and the service's user. Created once, kept in one file. The seeds. All
@@ -142,7 +143,7 @@ export async function startMessages(options: { host?: string; port?: number; dat
   }
 
   return {
-    url: `nats://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    url: `nats://${hostInUrl(host)}:${port}`,
     credentialsFile,
     signingSeed: identity.signingSeed,
     async close() {
@@ -166,7 +167,7 @@ async function launch(server: Parameters<typeof runServer>[0], port: number, ide
 function configuration(folder: string, host: string, port: number, identity: Identity): string {
   const { operatorJwt, account, system } = identity;
   return `# Written at every start. Changes are lost.
-listen: ${JSON.stringify(`${host.includes(':') ? `[${host}]` : host}:${port === 0 ? -1 : port}`)}
+listen: ${JSON.stringify(`${hostInUrl(host)}:${port === 0 ? -1 : port}`)}
 server_name: "curbcut-local"
 pid_file: ${JSON.stringify(join(folder, 'nats-server.pid'))}
 ports_file_dir: ${JSON.stringify(join(folder, 'ports'))}

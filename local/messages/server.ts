@@ -4,6 +4,7 @@ import { readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ownAddress } from '../../platform/listen.ts';
 
 export interface ServerRun {
   /** The port that it listens on. */
@@ -118,7 +119,7 @@ function listeningPort(folder: string, binary: string, configPath: string): numb
 /** Whether a NATS server answers there. */
 function greets(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host: host === '0.0.0.0' ? '127.0.0.1' : host, port });
+    const socket = connect({ host: ownAddress(host), port });
     const end = (answer: boolean): void => {
       socket.destroy();
       resolve(answer);

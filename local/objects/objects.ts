@@ -10,6 +10,7 @@ import { lockFolder } from '../folder-lock.ts';
 import { handleRequest, type ObjectsContext } from './requests.ts';
 import type { Credentials } from './signature.ts';
 import { openStorage } from './storage.ts';
+import { hostInUrl } from '../../platform/listen.ts';
 
 export interface Objects {
   /** `http://host:port`. */
@@ -68,7 +69,7 @@ export async function startObjects(options: {
   const address = server.address() as { port: number };
 
   return {
-    endpoint: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    endpoint: `http://${hostInUrl(host)}:${address.port}`,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();

@@ -7,8 +7,6 @@ export const TURNS_AT_ONCE = 100;
 export const TURN_EVERY_MS = 50;
 const ORGANISATIONS_MAX = 10_000;
 
-export type Turns = ReturnType<typeof createTurns>;
-
 /** Follows the generic cell rate algorithm (ITU-T I.371, virtual scheduling). @param monotonic milliseconds */
 export function createTurns(monotonic: () => number) {
   const next = new BoundedMap<number>({ max: ORGANISATIONS_MAX, monotonic });

@@ -14,6 +14,7 @@ import { ExecAuth } from '@kubernetes/client-node/dist/exec_auth.js';
 import { parse, type YAMLParseError } from 'yaml';
 import { errorMessage } from '../errors.ts';
 import { withTimeLimit } from '../time-limits.ts';
+import { hostInUrl } from '../listen.ts';
 
 /** Options of the TLS connection. A change needs a new connection. */
 export type Tls = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
@@ -52,7 +53,7 @@ export function loadKubeConfig(path: string | undefined, root = ''): KubeConfig 
   if (!host || !existsSync(folder))
     throw new Error('no Kubernetes API is configured: KUBECONFIG is not set, and there is no service account');
   return {
-    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    server: `https://${hostInUrl(host)}:${port}`,
     namespace: read(`${folder}/namespace`).trim(),
     authenticate: () => Promise.resolve({ token: read(`${folder}/token`).trim(), tls: { ca: read(`${folder}/ca.crt`) } }),
   };

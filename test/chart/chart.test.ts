@@ -134,11 +134,11 @@ describe('chart', () => {
       it('sets only known variables, with valid values', () => {
         const api = environmentOf(containerOf(objects, 'curbcut-api'), FROM_SECRETS);
         expect(Object.keys(ApiEnvironment.properties)).to.include.members(Object.keys(api));
-        expect(readApiConfiguration(api)).to.include({ HOST: '0.0.0.0', PORT: 8080, CURBCUT_NAMESPACE: 'prod-scans' });
+        expect(readApiConfiguration(api)).to.include({ HOST: '::', PORT: 8080, CURBCUT_NAMESPACE: 'prod-scans' });
         const operator = environmentOf(containerOf(objects, 'curbcut-operator'), FROM_SECRETS);
         expect(Object.keys(OperatorEnvironment.properties)).to.include.members(Object.keys(operator));
         const config = readOperatorConfiguration(operator);
-        expect(config).to.include({ HOST: '0.0.0.0', METRICS_PORT: 9090, SCANNER_HOST_USERS: false });
+        expect(config).to.include({ HOST: '::', METRICS_PORT: 9090, SCANNER_HOST_USERS: false });
         expect(config.WATCH_NAMESPACES).to.equal(name === 'every namespace' ? '' : 'prod-scans');
       });
 

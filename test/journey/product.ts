@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
+import { hostInUrl } from '../../platform/listen.ts';
 import { ensureDemoOrganisation } from '../../local/demo-organisation.ts';
 import { startDemoSite } from '../../demo-site/server.ts';
 import { startProduct, type Product } from '../../local/product.ts';
@@ -58,9 +59,9 @@ export interface WholeProduct {
 }
 
 /** Starts everything. On a cluster it creates a namespace, which `close` removes. */
-export async function startWholeProduct(extra: Record<string, string> = {}): Promise<WholeProduct> {
+export async function startWholeProduct(extra: Record<string, string> = {}, loopback = '127.0.0.1'): Promise<WholeProduct> {
   const dir = await mkdtemp(join(tmpdir(), 'curbcut-journey-'));
-  const host = (ON_CLUSTER && process.env.CURBCUT_CLUSTER_HOST_IP) || '127.0.0.1';
+  const host = (ON_CLUSTER && process.env.CURBCUT_CLUSTER_HOST_IP) || loopback;
   // A new name each time, because an earlier namespace may still be terminating.
   const namespace = ON_CLUSTER ? `curbcut-${randomUUID().slice(0, 8)}` : DEFAULT_NAMESPACE;
   const logger = pino({ level: 'warn' }, pino.destination({ dest: join(dir, 'local.log'), sync: true }));
@@ -71,11 +72,12 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
   const demo = await startDemoSite({ host });
   const environment: Record<string, string | undefined> = {
     ...given,
-    ALLOW_TARGETS: `${host}/32`,
+    ALLOW_TARGETS: host,
     SCANNER_IMAGE: process.env.SCANNER_IMAGE ?? 'curbcut.dev/scanner:dev',
     CURBCUT_NAMESPACE: namespace,
     // On the cluster the demo site is not on loopback.
-    TEST_TARGETS: host,
+    TEST_TARGETS: hostInUrl(host),
+    HOST: ON_CLUSTER ? undefined : host,
     // The scans of other tests on this cluster have their own operators.
     ...(ON_CLUSTER && { WATCH_NAMESPACES: namespace }),
     ...stack.environment,
