@@ -2,7 +2,7 @@
 import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 
 /** The turns that an organisation has at once after a pause. A start takes two: its scan, then the schedule's status. */
-export const TURNS_AT_ONCE = 100;
+export const TURNS_AT_ONCE = 20;
 /** The time between two more turns, in milliseconds. */
 export const TURN_EVERY_MS = 50;
 const ORGANISATIONS_MAX = 10_000;
