@@ -15,6 +15,7 @@ import type { WebhookFields } from '../../stores/webhooks/webhooks.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { providerDecides } from './sessions/role-mapping.ts';
 import { signedInOf } from './sessions/plugin.ts';
 
 /** What was done, and by whom and when if it was not the caller, now. */
@@ -150,9 +151,13 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
 
 /** What the signed-in user may read and change, whichever organisation the session acts for. @throws TypeError before sign-in */
 export function ownStoresOf(request: FastifyRequest) {
-  const { users, members, invitations, sessions } = request.server.stores;
+  const { settings, stores } = request.server;
+  const { users, members, invitations, sessions } = stores;
   const { user } = signedInOf(request);
   const { email } = user;
+  /** An address that is not verified may be someone else's, so its user does not learn who invited it. */
+  const invited = async () =>
+    (user.verified ? await invitations.findByEmail(email) : []).filter((one) => !providerDecides(settings, one.organisation));
   return {
     verify: (password: string) => users.verify(email, password),
     changePassword: users.changePassword,
@@ -160,11 +165,12 @@ export function ownStoresOf(request: FastifyRequest) {
     sessions: () => sessions.list(email),
     endSessions: () => users.endSessions(email),
     organisations: () => members.of(email),
-    /** An address that is not verified may be someone else's, so its user does not learn who invited it. */
-    invitations: async () => (user.verified ? invitations.findByEmail(email) : []),
+    invitations: invited,
     /** Accepts one of `invitations`. */
     accept: async (id: string) =>
-      user.verified ? members.accept({ id, email }, async () => user) : ({ ok: false, reason: 'ended' } as const),
+      (await invited()).some((one) => one.id === id)
+        ? members.accept({ id, email }, async () => user)
+        : ({ ok: false, reason: 'ended' } as const),
     decline: async (id: string) => (user.verified ? invitations.decline(email, id) : null),
     confirm: (organisation: string) => members.confirm(organisation, email),
     leave: (organisation: string, options?: { lastOwner?: boolean }) => members.remove(organisation, email, options),

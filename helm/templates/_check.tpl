@@ -31,7 +31,8 @@ values, and Helm promises no order of them, so each begins with curbcut.check.
 {{- with .Values.oidc }}
 {{- $set := compact (list .issuer .clientId .existingSecret.name) }}
 {{- if and $set (ne (len $set) 3) }}{{ fail "\n\noidc.issuer, oidc.clientId and oidc.existingSecret.name belong together: set all of them, or none" }}{{ end }}
-{{- if and .emailsVerified (regexMatch "(?i)^https?://[^/]+/+(common|organizations|consumers|9188040d-6c67-4c5b-b112-36a304b66dad)([/?#]|$)" .issuer) }}{{ fail "\n\noidc.emailsVerified is set, but oidc.issuer is for accounts of any tenant, where anyone can have any e-mail address: set the issuer of your own tenant, such as https://login.microsoftonline.com/TENANT-ID/v2.0" }}{{ end }}
+{{- if and .roleMapping.rules (not .issuer) }}{{ fail "\n\noidc.roleMapping.rules is set, but oidc.issuer is not: set the provider too" }}{{ end }}
+{{- if and (or .emailsVerified .roleMapping.rules) (regexMatch "(?i)^https?://[^/]+/+(common|organizations|consumers|9188040d-6c67-4c5b-b112-36a304b66dad)([/?#]|$)" .issuer) }}{{ fail "\n\noidc.issuer is for accounts of any tenant, where anyone can have any e-mail address and any role: set the issuer of your own tenant, such as https://login.microsoftonline.com/TENANT-ID/v2.0, or neither oidc.emailsVerified nor oidc.roleMapping" }}{{ end }}
 {{- end }}
 {{- with .Values.s3.workloadIdentity }}
 {{- if and .roleArn .podIdentity }}{{ fail "\n\ns3.workloadIdentity.roleArn and s3.workloadIdentity.podIdentity are both set: set one of them" }}{{ end }}

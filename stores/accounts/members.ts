@@ -70,6 +70,19 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
     return (await users.updateOne({ _id: email, createdAt }, { $pull: { unconfirmed: organisation } })).matchedCount === 1;
   }
 
+  async function setRole(
+    organisation: string,
+    email: string,
+    role: Role,
+    { lastOwner = false }: { lastOwner?: boolean } = {},
+  ): Promise<ChangedMember> {
+    const changed = await memberships.change(organisation, userIdOf(email), role, { lastOwner });
+    if (!changed.ok) return changed;
+    if (role !== 'owner') await invitations.cancelBy(organisation, userIdOf(email));
+    const member = await find(organisation, email);
+    return member === null ? { ok: false, reason: 'not_found' } : { ok: true, member, before: changed.before };
+  }
+
   async function confirm(organisation: string, email: string): Promise<boolean> {
     const waiting = { _id: userIdOf(email), unconfirmed: organisation };
     return (await users.updateOne(waiting, { $pull: { unconfirmed: organisation } })).matchedCount === 1;
@@ -116,12 +129,19 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
     add: (organisation: string, email: string, role: Role) => memberships.add(organisation, userIdOf(email), role),
 
     /** Changes a role. What a member invited ends when the member stops being an owner. */
-    async setRole(organisation: string, email: string, role: Role): Promise<ChangedMember> {
-      const changed = await memberships.change(organisation, userIdOf(email), role);
-      if (!changed.ok) return changed;
-      if (role !== 'owner') await invitations.cancelBy(organisation, userIdOf(email));
-      const member = await find(organisation, email);
-      return member === null ? { ok: false, reason: 'not_found' } : { ok: true, member, before: changed.before };
+    setRole,
+
+    /**
+     * Gives a user the role that the identity provider says, or none. The provider alone decides, so that the last owner is no
+     * exception. @returns the role before; null: none
+     */
+    async assign(organisation: string, email: string, role: Role | null): Promise<Role | null> {
+      const before = (await memberships.rolesOf(organisation)).get(userIdOf(email)) ?? null;
+      if (role === null) await remove(organisation, email, { lastOwner: true });
+      else if (before === null) await memberships.add(organisation, userIdOf(email), role);
+      else if (before !== role) await setRole(organisation, email, role, { lastOwner: true });
+      if (role !== null) await confirm(organisation, email);
+      return before;
     },
 
     /**

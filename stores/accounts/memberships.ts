@@ -74,8 +74,9 @@ export function createMemberships(db: Db) {
       );
     },
 
-    async change(organisation: string, email: string, role: Role): Promise<MembershipChange> {
-      const guards = role === 'owner' ? [anyRole(email)] : [anyRole(email), replaceable(email)];
+    /** @param lastOwner whether the last owner may be demoted too */
+    async change(organisation: string, email: string, role: Role, { lastOwner = false } = {}): Promise<MembershipChange> {
+      const guards = role === 'owner' || lastOwner ? [anyRole(email)] : [anyRole(email), replaceable(email)];
       const update = { $addToSet: { [role]: email }, $pull: without(email, others(role)) };
       const before = roleIn(await memberships.findOneAndUpdate({ _id: organisation, $and: guards }, update), email);
       return before !== null ? { ok: true, before } : refusal(organisation, email);

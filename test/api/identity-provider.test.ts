@@ -6,7 +6,7 @@ import { startProvider, type TestProvider } from '../support/oidc-provider.ts';
 const CALLBACK = 'https://curbcut.example/callback';
 
 /** Signs in, as a browser and the routes do. */
-async function signIn(server: TestProvider, more: { emailsVerified?: boolean; clientSecret?: string } = {}) {
+async function signIn(server: TestProvider, more: Partial<Parameters<typeof createIdentityProvider>[0]> = {}) {
   const { issuer, clientId, clientSecret } = server;
   const provider = createIdentityProvider({ issuer, clientId, clientSecret, redirectUri: CALLBACK, ...more });
   const { url, flow } = await provider.start();
@@ -43,6 +43,37 @@ describe('what an identity provider says about a person', () => {
       const exchange = await signIn(server, { emailsVerified: own });
       expect(exchange.ok && exchange.claims.email).to.equal(verified ? email : null);
       expect(exchange.ok && exchange.claims.identity.subject).to.equal('ada');
+      expect(server.asked, 'requests for UserInfo').to.equal(asked);
+    });
+});
+
+describe('what an identity provider says about groups and roles', () => {
+  let server: TestProvider;
+  before(async () => (server = await startProvider(CALLBACK)));
+  after(() => server?.close());
+
+  const proven = { email: 'ada@acme.example', email_verified: true };
+  const elsewhere = { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'https://graph.example/getMemberObjects' } } };
+  type Said = Record<string, unknown>;
+  // `values`: null if the provider has not said them.
+  const shapes: [what: string, claim: string, idToken: Said, userInfo: Said, expected: { values: string[] | null; asked: 0 | 1 }][] = [
+    ['IDs of groups (Entra ID)', 'groups', { groups: ['0b5d3a58', '1c6e'] }, {}, { values: ['0b5d3a58', '1c6e'], asked: 0 }],
+    ['app roles (Entra ID)', 'roles', { roles: ['Curbcut.Owner'] }, {}, { values: ['Curbcut.Owner'], asked: 0 }],
+    ['too many groups (Entra ID)', 'groups', elsewhere, {}, { values: null, asked: 0 }],
+    ['too many groups, but roles are asked for (Entra ID)', 'roles', { ...elsewhere, roles: ['a'] }, {}, { values: ['a'], asked: 0 }],
+    ['roles of a realm (Keycloak)', 'realm_access.roles', { realm_access: { roles: ['a'] } }, {}, { values: ['a'], asked: 0 }],
+    ['groups at UserInfo (Authelia, Okta)', 'groups', {}, { groups: ['a', 'b'] }, { values: ['a', 'b'], asked: 1 }],
+    ['a name with a colon (Cognito)', 'cognito:groups', { 'cognito:groups': ['a'] }, {}, { values: ['a'], asked: 0 }],
+    ['one group as text', 'groups', { groups: 'a' }, {}, { values: ['a'], asked: 0 }],
+    ['no groups', 'groups', { groups: [] }, {}, { values: [], asked: 0 }],
+    ['no claim', 'groups', {}, {}, { values: [], asked: 1 }],
+    ['an unknown form', 'groups', { groups: [{ id: 'a' }] }, {}, { values: null, asked: 0 }],
+  ];
+  for (const [what, claim, idToken, userInfo, { values, asked }] of shapes)
+    it(`reads ${what}`, async () => {
+      Object.assign(server, { idToken: { ...proven, ...idToken }, asked: 0, person: { ...proven, ...userInfo, sub: 'ada' } });
+      const exchange = await signIn(server, { roleMapping: { claim, rules: [] } });
+      expect(exchange.ok && exchange.claims.roleValues).to.deep.equal(values);
       expect(server.asked, 'requests for UserInfo').to.equal(asked);
     });
 });

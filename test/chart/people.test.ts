@@ -25,6 +25,7 @@ const SIGN_IN = {
   'oidc.existingSecret.name': 'oidc',
   'oidc.name': 'Acme',
   'oidc.emailsVerified': true,
+  'oidc.roleMapping.rules': [{ value: 'CN=Leads, "A", {{ x }}', organisation: 'acme', role: 'owner' }],
   'networkPolicy.oidc.to': ANY,
 };
 const TURNSTILE = { 'turnstile.siteKey': '0x4AAA', 'turnstile.existingSecret.name': 'turnstile', 'networkPolicy.turnstile.to': ANY };
@@ -63,6 +64,9 @@ describe('mail, sign-in and public pages in the chart', () => {
       OIDC_CLIENT_ID: 'curbcut',
       OIDC_NAME: 'Acme',
       OIDC_EMAILS_VERIFIED: 'true',
+      OIDC_SCOPES: 'openid email profile',
+      OIDC_ROLE_CLAIM: 'groups',
+      OIDC_ROLE_MAPPING: JSON.stringify([{ organisation: 'acme', role: 'owner', value: 'CN=Leads, "A", {{ x }}' }]),
       TURNSTILE_SITE_KEY: '0x4AAA',
       TRUSTED_PROXIES: '10.0.0.0/8,fd00::1',
       DASHBOARD: 'true',
@@ -127,13 +131,16 @@ describe('mail, sign-in and public pages in the chart', () => {
     expect(refusalOf({ ...PLAIN, 'smtp.url': 'mail.example.com' })).to.match(/smtp.*url/s);
     expect(refusalOf({ ...PLAIN, ...SIGN_IN, 'oidc.clientId': '' })).to.match(/oidc\.clientId .* belong together/);
     for (const [path, refusal] of [
-      ['Common/v2.0', /oidc\.emailsVerified is set, .* any tenant/],
+      ['Common/v2.0', /oidc\.issuer is for accounts of any tenant/],
       ['realms/common', null],
     ] as const) {
       const values = { ...PLAIN, ...SIGN_IN, 'oidc.issuer': `https://login.microsoftonline.com/${path}` };
       if (refusal === null) expect(() => render(values)).to.not.throw();
       else expect(refusalOf(values)).to.match(refusal);
     }
+    expect(refusalOf({ ...PLAIN, 'oidc.roleMapping.rules': SIGN_IN['oidc.roleMapping.rules'] })).to.match(/oidc\.issuer is not/);
+    const role = [{ value: 'a', organisation: 'acme', role: 'admin' }];
+    expect(refusalOf({ ...PLAIN, ...SIGN_IN, 'oidc.roleMapping.rules': role })).to.match(/roleMapping.*role/s);
     expect(refusalOf({ ...PLAIN, 'oidc.clientSecret': 'a' })).to.match(/clientSecret/);
     expect(refusalOf({ ...PLAIN, 'api.trustedProxies': ['ingress'] })).to.match(/trustedProxies/);
     const ingress = { enabled: true, hosts: [{ host: 'scan.example.com' }] };

@@ -40,6 +40,7 @@ describe('identityProblems', () => {
       expect(identityProblems(environment)).to.deep.equal([]);
       const problems = identityProblems({ ...environment, OIDC_EMAILS_VERIFIED: 'true' });
       expect(problems.map((problem) => problem.includes(tenants))).to.deep.equal(accepted ? [] : [true]);
+      expect(identityProblems({ ...environment, OIDC_ROLE_MAPPING: '[]' })).to.have.length(problems.length);
     });
   for (const [what, environment, problems] of cases)
     it(`${problems.length === 0 ? 'accepts' : 'rejects'} ${what}`, () => expect(identityProblems(environment)).to.deep.equal(problems));

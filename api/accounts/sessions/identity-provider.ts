@@ -6,6 +6,7 @@ import type { OidcChecks } from '../../../stores/accounts/pending-sign-ins.ts';
 import type { Identity } from '../../../stores/accounts/users.ts';
 import { secret, Type } from '../../../platform/configuration.ts';
 import { text } from '../../../platform/settings.ts';
+import { claimAt, DEFAULT_SCOPES, isElsewhere, type RoleMapping, type RoleRule, RoleSettings, valuesOf } from './role-mapping.ts';
 
 /** The settings of the OpenID Connect provider. */
 const REQUIRED = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const;
@@ -25,6 +26,7 @@ export const IdentitySettings = {
     description:
       'true if e-mail addresses count as verified where the provider does not say; only for an issuer with one tenant, which is your own',
   }),
+  ...RoleSettings,
   OIDC_NAME: text('the name of the OpenID Connect provider on the sign-in page', { default: 'single sign-on' }),
   LOCAL_PASSWORDS: Type.Boolean({ default: true, description: 'true, or false to permit sign-in only at the OpenID Connect provider' }),
 };
@@ -35,6 +37,10 @@ export interface IdentityProviderSettings {
   clientSecret: Credential;
   /** Whether an address counts as verified if the provider does not say. Default: false. */
   emailsVerified?: boolean;
+  /** The scopes that are asked for. Default: those of an address and a name. */
+  scopes?: string;
+  /** Absent: memberships are managed here. */
+  roleMapping?: RoleMapping;
   /** The text after "Sign in with". */
   name: string;
   /** Whether users may also sign in with passwords. */
@@ -43,14 +49,15 @@ export interface IdentityProviderSettings {
   timeoutSeconds?: number;
 }
 
-/** Issuers of Microsoft Entra ID at which anyone can have an account with any address. The last one is the tenant of personal accounts. */
+/** Issuers of Microsoft Entra ID at which anyone can have any address and role. The last one is the tenant of personal accounts. */
 const MANY_TENANTS = /^https?:\/\/[^/]+\/+(common|organizations|consumers|9188040d-6c67-4c5b-b112-36a304b66dad)([/?#]|$)/i;
 
-function tenantProblems({ OIDC_EMAILS_VERIFIED, OIDC_ISSUER = '' }: Record<string, string | undefined>): string[] {
-  const [, tenant] = (OIDC_EMAILS_VERIFIED === 'true' && MANY_TENANTS.exec(OIDC_ISSUER)) || [];
-  if (tenant === undefined) return [];
-  const why = `OIDC_EMAILS_VERIFIED is "true", but OIDC_ISSUER is for accounts of any tenant (${tenant}), where anyone can have any address`;
-  return [`${why}; set the issuer of your own tenant, such as https://login.microsoftonline.com/TENANT-ID/v2.0.`];
+function tenantProblems({ OIDC_EMAILS_VERIFIED, OIDC_ROLE_MAPPING, OIDC_ISSUER = '' }: Record<string, string | undefined>): string[] {
+  const [, tenant] = MANY_TENANTS.exec(OIDC_ISSUER) ?? [];
+  if (tenant === undefined || (OIDC_EMAILS_VERIFIED !== 'true' && !OIDC_ROLE_MAPPING)) return [];
+  const why = `OIDC_ISSUER is for accounts of any tenant (${tenant}), where anyone can have any e-mail address and any role`;
+  const issuer = 'the issuer of your own tenant, such as https://login.microsoftonline.com/TENANT-ID/v2.0';
+  return [`${why}; set ${issuer}, or neither OIDC_EMAILS_VERIFIED nor OIDC_ROLE_MAPPING.`];
 }
 
 /** The mistakes that the schema cannot express. */
@@ -59,6 +66,7 @@ export function identityProblems(environment: Record<string, string | undefined>
   const configured = missing.length < REQUIRED.length;
   if (missing.length === 0) return tenantProblems(environment);
   if (configured) return missing.map((name) => `${name} is not set; the OpenID Connect provider needs ${REQUIRED.join(', ')}.`);
+  if (environment['OIDC_ROLE_MAPPING']) return [`OIDC_ROLE_MAPPING is set; it needs ${REQUIRED.join(', ')}.`];
   return environment['LOCAL_PASSWORDS'] === 'false'
     ? [
         'LOCAL_PASSWORDS is "false"; set OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET too, because users would have no other way to sign in.',
@@ -75,7 +83,9 @@ export function identityProviderOf(
   const clientSecret = live.credential('OIDC_CLIENT_SECRET');
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) return null;
   const { OIDC_EMAILS_VERIFIED: emailsVerified, OIDC_NAME: name, LOCAL_PASSWORDS: localPasswords } = config;
-  return { issuer, clientId, clientSecret, emailsVerified, name, localPasswords };
+  const { OIDC_SCOPES: scopes, OIDC_ROLE_CLAIM: claim, OIDC_ROLE_MAPPING: mapping } = config;
+  const roleMapping = mapping === undefined ? {} : { roleMapping: { claim, rules: JSON.parse(mapping) as RoleRule[] } };
+  return { issuer, clientId, clientSecret, emailsVerified, scopes, ...roleMapping, name, localPasswords };
 }
 
 export type IdentityProviderOptions = Omit<IdentityProviderSettings, 'name' | 'localPasswords'> & {
@@ -89,6 +99,8 @@ export interface Claims {
   /** Null: there is none, or the provider has not verified it. */
   email: string | null;
   name: string | null;
+  /** The values of the claim of the role mapping. Null: the provider has not said them. */
+  roleValues: readonly string[] | null;
   /** When the person signed in at the provider; null if it does not say. */
   provedAt: Date | null;
 }
@@ -97,6 +109,7 @@ export type Exchange = { ok: true; claims: Claims } | { ok: false; reason: 'refu
 
 export function createIdentityProvider(options: IdentityProviderOptions) {
   const { issuer, clientId, clientSecret, emailsVerified = false, redirectUri, timeoutSeconds = 5 } = options;
+  const { scopes = DEFAULT_SCOPES, roleMapping } = options;
   let discovered: { secret: string; configuration: Promise<oidc.Configuration> } | null = null;
 
   function configuration(): Promise<oidc.Configuration> {
@@ -127,7 +140,7 @@ export function createIdentityProvider(options: IdentityProviderOptions) {
       const flow = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier: oidc.randomPKCECodeVerifier() };
       const url = oidc.buildAuthorizationUrl(config, {
         redirect_uri: redirectUri,
-        scope: 'openid email profile',
+        scope: scopes,
         code_challenge: await oidc.calculatePKCECodeChallenge(flow.verifier),
         code_challenge_method: 'S256',
         state: flow.state,
@@ -151,11 +164,14 @@ export function createIdentityProvider(options: IdentityProviderOptions) {
         const claims = tokens.claims()!;
         const { iss, sub, auth_time } = claims;
         // Many providers give these only at the UserInfo endpoint, which not all have.
-        const incomplete = claims.email === undefined || (claims.email_verified === undefined && !emailsVerified);
+        const lacks = (path: string): boolean => claimAt(claims, path) === undefined && !isElsewhere(claims, path);
+        const incomplete = lacks('email') || (lacks('email_verified') && !emailsVerified) || (roleMapping && lacks(roleMapping.claim));
         const asked = incomplete && config.serverMetadata().userinfo_endpoint !== undefined;
         const more = asked ? await oidc.fetchUserInfo(config, tokens.access_token, sub) : {};
         const provedAt = auth_time === undefined ? null : new Date(auth_time * 1000);
-        return { ok: true, claims: { ...toClaims(iss, sub, { ...claims, ...more }, emailsVerified), provedAt } };
+        const said = { ...claims, ...more };
+        const roleValues = roleMapping === undefined ? [] : valuesOf(said, roleMapping.claim);
+        return { ok: true, claims: { ...toClaims(iss, sub, said, emailsVerified), roleValues, provedAt } };
       } catch (error) {
         if (isRefusal(error)) return { ok: false, reason: 'refused', cause: error };
         throw error;
@@ -187,7 +203,7 @@ function toClaims(
   subject: string,
   { email, email_verified, name }: Said,
   emailsVerified: boolean,
-): Omit<Claims, 'provedAt'> {
+): Pick<Claims, 'identity' | 'email' | 'name'> {
   // Amazon Cognito says it as text. What the provider denies is never verified.
   const verified = email_verified === true || email_verified === 'true' || (email_verified === undefined && emailsVerified);
   return {

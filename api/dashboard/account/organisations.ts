@@ -6,6 +6,7 @@ import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { csrfField, doneOf, titledPage } from '../forms.ts';
+import { providerDecides } from '../../accounts/sessions/role-mapping.ts';
 import { recordEntry } from '../audit.ts';
 import { noticesOf, tellLeftBehind } from '../../accounts/owner-notices.ts';
 import { recordJoin } from '../sign-in/invitation.ts';
@@ -109,7 +110,8 @@ export const organisationPages: FastifyPluginAsync = async (scope) => {
     const { user } = signedInOf(request);
     const id = formOf(request.body).text('organisation');
     const belonging = (await own.organisations()).find(({ organisation }) => organisation.id === id);
-    if (belonging === undefined) throw new ApiError('not_found');
+    // The identity provider would bring the person back at the next sign-in.
+    if (belonging === undefined || providerDecides(scope.settings, id)) throw new ApiError('not_found');
     // Someone who has not confirmed the membership never owned the organisation.
     const left = await own.leave(id, { lastOwner: !belonging.confirmed });
     if (!left.ok && left.reason === 'last_owner') return show(request, reply, { errors: [{ field: null, text: ONLY_OWNER }] }, 409);
@@ -219,7 +221,10 @@ function organisationTable({ request, current }: OrganisationsPage, belongings: 
       rows: belongings.map(({ organisation: { id, displayName, blocked }, role }, at) => [
         html`${displayName}${blocked && html` ${badge('bad', 'Blocked')}`}`,
         ROLE_TEXTS[role].name,
-        actions(id === current ? badge('good', 'Current') : switchForm(request, id, displayName), leaveForm(request, id, displayName, at)),
+        actions(
+          id === current ? badge('good', 'Current') : switchForm(request, id, displayName),
+          !providerDecides(request.server.settings, id) && leaveForm(request, id, displayName, at),
+        ),
       ]),
     })}`;
 }

@@ -28,6 +28,7 @@ import { type Role, ROLES } from '../../../core/accounts.ts';
 import type { Member } from '../../../stores/accounts/users.ts';
 import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import { providerDecides } from '../../accounts/sessions/role-mapping.ts';
 import { MEMBERS_PATH } from '../../../core/web-paths.ts';
 import { requireReauthentication } from '../second-factor/confirm.ts';
 import { isNothing } from '../../../stores/accounts/left-behind.ts';
@@ -39,6 +40,8 @@ const NOT_MAILED = 'The mail could not be queued, so the invitation was withdraw
 /** Invitations to one mailbox, of all organisations. */
 export const MAILBOX_INVITATION_LIMIT: LimitSize = { limit: 10, windowSeconds: 3600 };
 const LAST_OWNER = 'An organisation needs an owner: make another member an owner first.';
+const PROVIDER_DECIDES =
+  'The identity provider decides who belongs to this organisation, and with which role, at each sign-in. Change the groups there.';
 const CONFIG = { permission: 'members:write' } as const;
 
 /** What was done, by the value of `done` in the address. */
@@ -71,9 +74,13 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
     return reply.page(membersPage({ request, members: list, invitations: pending, ...more }), { status });
   }
 
+  /** Refuses changes of members if the identity provider decides about them. */
+  const managedHere = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
+    isProviders(request) ? show(request, reply, { errors: [{ field: null, text: PROVIDER_DECIDES }] }, 409) : undefined;
+
   scope.get(MEMBERS_PATH, { config: CONFIG }, (request, reply) => show(request, reply, { done: doneOf(request, DONE) }));
 
-  scope.post(`${MEMBERS_PATH}/invitations`, { config: CONFIG, preHandler: proofForOwner }, async (request, reply) => {
+  scope.post(`${MEMBERS_PATH}/invitations`, { config: CONFIG, preHandler: [managedHere, proofForOwner] }, async (request, reply) => {
     const { members, invitations } = storesOf(request);
     const form = formOf(request.body);
     const role = roleOf(form.text('role'));
@@ -127,7 +134,7 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
     return reply.redirect(`${MEMBERS_PATH}?done=canceled`, 303);
   });
 
-  scope.post(`${MEMBERS_PATH}/role`, { config: CONFIG, preHandler: proofForOwner }, async (request, reply) => {
+  scope.post(`${MEMBERS_PATH}/role`, { config: CONFIG, preHandler: [managedHere, proofForOwner] }, async (request, reply) => {
     const form = formOf(request.body);
     const role = roleOf(form.text('role'));
     if (role === null) return show(request, reply, { errors: [{ field: null, text: 'Choose a role.' }] }, 422);
@@ -149,7 +156,7 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
     return reply.redirect(self ? '/dashboard' : `${MEMBERS_PATH}?done=role`, 303);
   });
 
-  scope.post(`${MEMBERS_PATH}/remove`, { config: CONFIG, preHandler: proofForOwner }, async (request, reply) => {
+  scope.post(`${MEMBERS_PATH}/remove`, { config: CONFIG, preHandler: [managedHere, proofForOwner] }, async (request, reply) => {
     const removed = await storesOf(request).members.remove(formOf(request.body).text('email'));
     if (!removed.ok && removed.reason === 'not_found') throw new ApiError('not_found');
     if (!removed.ok) return show(request, reply, { errors: [{ field: null, text: LAST_OWNER }] }, 409);
@@ -161,6 +168,8 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
 };
 
 const reauthenticate = requireReauthentication(() => MEMBERS_PATH);
+
+const isProviders = (request: FastifyRequest): boolean => providerDecides(request.server.settings, callerOf(request).organisation.id);
 
 /** An owner may do everything: who makes, demotes or removes one must have proved lately who they are. */
 async function proofForOwner(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -212,7 +221,7 @@ function membersPage(options: MembersPage): Html {
     active: 'members',
     errors,
     done,
-    body: html`${invited && invitationLink(invited)}
+    body: html`${isProviders(request) && notice({ body: PROVIDER_DECIDES })} ${invited && invitationLink(invited)}
       ${table({
         id: 'members',
         caption: 'Members',
@@ -220,7 +229,7 @@ function membersPage(options: MembersPage): Html {
         columns: [{ text: 'Member' }, { text: 'Role', wide: true }, { text: 'Last sign-in' }, { text: 'Remove', hidden: true }],
         rows: members.map((member, at) => memberRow(request, member, at)),
       })}
-      ${invitations.length > 0 && pendingInvitations(request, invitations)} ${invitationForm(options)}`,
+      ${invitations.length > 0 && pendingInvitations(request, invitations)} ${!isProviders(request) && invitationForm(options)}`,
   });
 }
 
@@ -231,6 +240,7 @@ function memberRow(request: FastifyRequest, user: Member, at: number): readonly 
   const who = html`${name ?? user.email}${self && ' (you)'}${name !== null && html`<br /><span class="soft">${user.email}</span>`}${
     !user.confirmed && html`<br /><span class="soft">Has no access until the owner of the address confirms the membership</span>`
   }`;
+  if (isProviders(request)) return [who, ROLE_TEXTS[user.role].name, signInText(lastSignInAt), ''];
   const role = html`<form method="post" action="${MEMBERS_PATH}/role" class="inline-form">
     ${csrfField(request)} ${hiddenField('email', user.email)}
     ${selectField({

@@ -8,6 +8,7 @@ import { button, definitions, type FormError, hiddenField, linkButton, notice, t
 import { formOf } from '../../web/html-scope.ts';
 import { errorOf, FORM_EXPIRED, linkEnded, PASSWORDS_OFF, plainPage, signInOf, usernameField } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.ts';
+import { providerDecides } from '../../accounts/sessions/role-mapping.ts';
 import { recordEntry } from '../audit.ts';
 import { afterPassword } from '../second-factor/sign-in.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -38,7 +39,7 @@ export const invitationRoutes: FastifyPluginAsync = async (scope) => {
     const signedIn = (await scope.readSession(request))?.user ?? null;
     const invitation = await stores.invitations.find((request.params as { token: string }).token);
     const organisation = invitation === null ? null : await stores.organisations.find(invitation.organisation);
-    if (invitation === null || organisation === null) return null;
+    if (invitation === null || organisation === null || providerDecides(scope.settings, organisation.id)) return null;
     const { email } = invitation;
     const [account, belongings] = await Promise.all([stores.users.find(email), stores.members.of(email)]);
     const way = invitationWay({ invitation, account, belongs: belongings.length > 0, signedIn: signedIn?.email ?? null });

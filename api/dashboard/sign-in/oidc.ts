@@ -7,8 +7,10 @@ import { annotate } from '../../http/plugins/request-log.ts';
 import type { Claims, IdentityProvider } from '../../accounts/sessions/identity-provider.ts';
 import { ORGANISATIONS_PATH, ownPath, signInPath } from '../../accounts/sessions/require-session.ts';
 import { openedInvitationPath } from '../account/organisations.ts';
+import { providerDecides } from '../../accounts/sessions/role-mapping.ts';
 import { recordForUser } from '../audit.ts';
 import type { SignInProblem } from './password.ts';
+import { applyRoles, providerRoles } from './provider-roles.ts';
 import { startSession } from './start-session.ts';
 
 type Resolved = { ok: true; user: User & Partial<Pick<VerifiedUser, 'generation'>> } | { ok: false; reason: SignInProblem };
@@ -78,18 +80,37 @@ export const oidcRoutes: FastifyPluginAsync<{ identityProvider: IdentityProvider
   );
 };
 
-/** Finds the user of an identity: by an earlier link, else by the verified address. A verified address that was invited gets an account. */
-async function resolve(request: FastifyRequest, claims: Claims, { invitation: opened }: OidcFlow): Promise<Resolved> {
-  const { users, invitations } = request.server.stores;
-  const { identity, name } = claims;
+/**
+ * Finds the user of an identity: by an earlier link, else by the verified address. A verified address gets an account if it was
+ * invited, or if the provider gives it a role. Memberships are as the provider says before anything starts.
+ */
+async function resolve(request: FastifyRequest, claims: Claims, flow: OidcFlow): Promise<Resolved> {
+  const { roleValues, identity } = claims;
+  // Rights must not end because the provider has not said which groups there are, and must not last because of it either.
+  if (roleValues === null) return { ok: false, reason: 'groups_unknown' };
+  const roles = await providerRoles(request, roleValues);
+  const resolved = await findUser(
+    request,
+    claims,
+    flow,
+    [...roles.values()].some((role) => role !== null),
+  );
+  if (resolved.ok) await applyRoles(request, resolved.user.email, roles, identity.issuer);
+  return resolved;
+}
+
+/** @param mayJoin whether the provider gives the person a role */
+async function findUser(request: FastifyRequest, claims: Claims, { invitation: opened }: OidcFlow, mayJoin: boolean): Promise<Resolved> {
+  const { settings, stores } = request.server;
+  const { users, invitations } = stores;
+  const { identity, name, email } = claims;
   // The link is decisive: who changes the address at the provider must not become another user.
   const known = await users.findByIdentity(identity);
   if (known !== null) return { ok: true, user: known };
-  const { email } = claims;
   if (email === null) return { ok: false, reason: 'unverified_email' };
   if ((await users.find(email)) === null) {
-    const invited = await invitations.findByEmail(email);
-    if (invited.length === 0) return { ok: false, reason: 'unknown_user' };
+    const invited = (await invitations.findByEmail(email)).filter((one) => !providerDecides(settings, one.organisation));
+    if (invited.length === 0 && !mayJoin) return { ok: false, reason: settings.identityProvider?.roleMapping ? 'no_role' : 'unknown_user' };
     const createdBy = invited.find(({ id }) => id === opened)?.createdBy ?? null;
     const added = await users.add({ email, password: null, name, createdBy, identity });
     if (added.ok) return added;

@@ -161,6 +161,9 @@ const SIGN_IN_PROBLEMS = {
   refused: 'The identity provider refused the sign-in, or its answer was not valid. Sign in again.',
   unverified_email: 'The identity provider does not say that your e-mail address is verified. Ask the administrator of this service.',
   unknown_user: 'There is no account for your e-mail address. Ask an owner of your organisation to invite you.',
+  no_role: 'None of your groups at the identity provider gives you access. Ask the administrator of this service.',
+  groups_unknown:
+    'The identity provider did not say which groups you are in, as if there are too many. Ask the administrator of this service.',
   other_identity:
     'Your e-mail address is linked to another account at the identity provider. The administrator can unlink it: curbcut-admin user unlink.',
   too_many: 'There were too many attempts. Try again in a few minutes.',
