@@ -20,6 +20,7 @@ const ROUTES: Readonly<Record<string, [scope: KeyScope, status: number]>> = {
   'GET /v1/billing/ledger': ['credits:read', 200],
   'POST /v1/api-keys': ['keys:write', 201],
   'GET /v1/api-keys': ['keys:write', 200],
+  'GET /v1/api-keys/{key_id}': ['keys:write', 404],
   'DELETE /v1/api-keys/{key_id}': ['keys:write', 404],
   'GET /v1/webhooks': ['webhooks:write', 200],
   'POST /v1/webhooks': ['webhooks:write', 201],
