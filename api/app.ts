@@ -38,6 +38,7 @@ import { deletionRoutes } from './scans/deletion.ts';
 import { reportRoutes } from './scans/reports.ts';
 import { scanListRoutes } from './scans/scan-list.ts';
 import { scanRoutes } from './scans/scans.ts';
+import { scheduleRoutes } from './schedules/routes.ts';
 import { scanEventRoutes } from './streams/scan-events.ts';
 import web from './web/plugin.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
@@ -106,6 +107,7 @@ async function authenticatedRoutes(scope: FastifyInstance): Promise<void> {
   await scope.register(keyRoutes);
   await scope.register(webhookRoutes);
   await scope.register(knownIssueRoutes);
+  await scope.register(scheduleRoutes);
   await scope.register(meRoutes);
 }
 

@@ -14,6 +14,7 @@ describe('permissions', () => {
       'scans:delete',
       'keys:write',
       'webhooks:write',
+      'schedules:write',
     ]);
     expect(permissionsOf('viewer')).to.have.members(['scans:read', 'credits:read']);
   });

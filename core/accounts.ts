@@ -16,6 +16,7 @@ export const KEY_SCOPES = [
   'keys:write',
   'webhooks:write',
   'known-issues:write',
+  'schedules:write',
 ] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
@@ -37,12 +38,13 @@ export const SCOPE_MEANINGS: Readonly<Record<KeyScope, string>> = {
   'keys:write': 'Create, list and revoke API keys.',
   'webhooks:write': 'Create, list, change and delete webhooks, and read what was delivered.',
   'known-issues:write': 'Accept violations as known issues, and change and remove these.',
+  'schedules:write': 'Create, change, run and delete schedules. They go on when the key ends.',
 };
 
 /** The permissions of each role. Each role has those of the role after it. */
 const ROLE_PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
   owner: PERMISSIONS,
-  member: ['scans:read', 'scans:write', 'scans:delete', 'credits:read', 'keys:write', 'webhooks:write'],
+  member: ['scans:read', 'scans:write', 'scans:delete', 'credits:read', 'keys:write', 'webhooks:write', 'schedules:write'],
   viewer: ['scans:read', 'credits:read'],
 };
 

@@ -14,7 +14,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   report: { production: 11616, tests: 1540 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8840, tests: 635 },
-  api: { production: 24350, tests: 2487 },
+  api: { production: 24780, tests: 2487 },
   operator: { production: 11620, tests: 8620 },
   'scanner-image': { production: 13188, tests: 3613 },
   cli: { production: 4754, tests: 366 },

@@ -1,4 +1,5 @@
 /** The error codes of the API, and the only place that knows their HTTP statuses. */
+import { DASHBOARD_SCHEDULES_MAX } from '../../core/protocol/scan-schedules.ts';
 import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import type { ValidationBounds } from '../../core/validation-texts.ts';
 import type { SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
@@ -138,6 +139,28 @@ export const ERRORS = {
     status: 409,
     message: 'A KnownIssues manifest declares this known issue; change the manifest.',
   },
+  schedule_not_found: { status: 404, message: 'The organisation has no schedule of this name; list the schedules.' },
+  too_many_schedules: {
+    status: 409,
+    message: `The organisation has ${DASHBOARD_SCHEDULES_MAX} schedules, which is the limit; delete one, then create the new one.`,
+  },
+  schedule_read_only: {
+    status: 409,
+    message: 'A manifest or another program in the cluster writes this schedule, so it is changed there; `source` names it.',
+  },
+  schedule_changed: {
+    status: 409,
+    message: 'The schedule was changed meanwhile, and nothing was stored; get it, then change it again.',
+  },
+  schedule_run_requested: {
+    status: 409,
+    message: 'A run was requested already and has not started yet; request another one when it has started.',
+  },
+  schedule_refused: {
+    status: 409,
+    message:
+      'The cluster does not accept this schedule, and nothing was stored; change it, or ask your administrator: the reason is in the log of the API.',
+  },
   scan_not_complete: {
     status: 409,
     message: 'The scan is not complete; poll it or follow its events, and retry when it is done.',
@@ -222,6 +245,8 @@ export const VALIDATION_TYPES = [
   'date.too_late',
   'known_issue.target',
   'known_issue.site',
+  'schedule.times',
+  'schedule.time_zone',
   'cursor.invalid',
   'url.private_address',
   'url.scheme',

@@ -122,6 +122,24 @@ const knownIssue = {
   manifest: null,
 };
 
+const schedule = {
+  id: 'curbcut-scans/example-com-5f0c1d2e',
+  namespace: 'curbcut-scans',
+  name: 'example-com-5f0c1d2e',
+  schedule: '30 2 * * 1-5',
+  time_zone: 'Europe/Berlin',
+  suspended: false,
+  url: 'https://example.com/',
+  max_pages: 50,
+  source: { by: 'api', tool: null, application: null, writer: null },
+  next_at: '2026-03-03T01:30:00.000Z',
+  last_scan: { scan_id: SCAN, status: 'done', passed: false, ended_at: ended.finished_at },
+  active_scans: 0,
+  regressed: null,
+  stalled: null,
+  observed_at: '2026-03-02T10:05:00.000Z',
+};
+
 export const EXAMPLES = {
   accepted: {
     scan_id: SCAN,
@@ -177,6 +195,8 @@ export const EXAMPLES = {
   deliveries: { data: [delivery], next_cursor: null },
   knownIssue,
   knownIssues: { data: [knownIssue], next_cursor: null },
+  schedule: { ...schedule, scan: { url: schedule.url, max_pages: schedule.max_pages, min_score: 90 } },
+  schedules: { data: [schedule], next_cursor: null },
   insufficientCredits: { balance: 3, pages_requested: 5 },
   requestId: REQUEST,
   validation: {

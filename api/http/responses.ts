@@ -2,7 +2,7 @@
 import { ValidationBounds } from '../../core/validation-texts.ts';
 import { Type, type Static, type TSchema } from 'typebox';
 import { PERMISSIONS, type KeyScope } from '../../core/accounts.ts';
-import { growing, oneOf } from '../../core/schemas.ts';
+import { growing, nullable, oneOf } from '../../core/schemas.ts';
 import {
   ApiError,
   bodyOf,
@@ -101,6 +101,16 @@ const ERROR_FIELDS = {
 /** Names a resource in the cluster. */
 export const MANIFEST_FIELDS = { namespace: Type.String(), name: Type.String() };
 
+/** Says who writes a schedule. */
+export const SOURCE_FIELDS = {
+  by: growing(['api', 'manifest'], { description: '`api`: this API and the dashboard change it. `manifest`: only its manifest does.' }),
+  tool: nullable(Type.String({ description: 'What applies the manifest, such as `Argo CD`, `Flux` or `Helm`. Null: unknown.' })),
+  application: nullable(Type.String({ description: 'What the tool calls the application that it belongs to.' })),
+  writer: nullable(
+    Type.String({ description: 'A program that has changed it in the cluster: it can only be suspended and deleted here. Null in lists.' }),
+  ),
+};
+
 export const ErrorBody = Type.Object(
   {
     detail: growing(ERROR_CODES, { description: 'A stable code.' }),
@@ -113,6 +123,7 @@ export const ErrorBody = Type.Object(
     id: Type.Optional(Type.String({ format: 'uuid', description: 'What an earlier request with the Idempotency-Key created or changed.' })),
     known_issue_id: Type.Optional(Type.String({ format: 'uuid', description: 'The known issue that is about the same.' })),
     manifest: Type.Optional(Type.Object(MANIFEST_FIELDS, { description: 'The KnownIssues resource that declares the known issue.' })),
+    source: Type.Optional(Type.Object(SOURCE_FIELDS, { description: 'Who writes the schedule.' })),
   },
   { $id: 'Error', description: 'An error.' },
 );

@@ -267,7 +267,7 @@ export function acceptedAnswer(row: ScanRow): AcceptedAnswer {
 }
 
 /** The options of a submission, with all defaults. */
-export function toScanOptions(body: ScanSubmission): ScanOptions {
+export function toScanOptions(body: Omit<ScanSubmission, 'auth' | 'fail_on_truncation'>): ScanOptions {
   const stated = fromSnakeKeys(body, HTTP_OPTIONS);
   const crawl = { ...fromSnakeKeys(body, HTTP_CRAWL_RULES), prepare: body.prepare.map(fromSnakeStep) };
   return withDefaults({ ...stated, url: body.url, crawl, thresholds: fromSnakeKeys(body, THRESHOLD_NAMES) });

@@ -21,6 +21,8 @@ export const isOfDashboard = ({ namespace, labels }: Pick<ObjectMeta, 'namespace
 export const DASHBOARD_SCHEDULES_MAX = 50;
 /** CronJob's limit: the names of its scans append up to 11 characters to it. */
 export const SCHEDULE_NAME_MAX = 52;
+/** The longest `spec.schedule`, in characters. */
+export const SCHEDULE_TEXT_MAX = 256;
 /** `status.active` lists at most this many scans; `status.activeCount` counts all. */
 export const ACTIVE_LISTED_MAX = 100;
 

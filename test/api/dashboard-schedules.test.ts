@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { GROUP, SCHEDULES_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
 import { DASHBOARD_MANAGER, DASHBOARD_SCHEDULES_MAX, RUN_ANNOTATION, type ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import { uuidOf } from '../../core/uuid.ts';
-import { nameOf } from '../../api/dashboard/schedules/manage.ts';
+import { nameOf } from '../../api/schedules/management.ts';
 import { requestedRun } from '../../core/schedule/requested-run.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
 import { useContext } from './context.ts';
@@ -352,7 +352,7 @@ describe('schedules in the dashboard', () => {
     expect(await recordsOf(organisation)).to.equal(DASHBOARD_SCHEDULES_MAX);
     const full = await client.submit(NEW, fields());
     expect(full.status).to.equal(409);
-    expect(full.text).to.include(`has ${DASHBOARD_SCHEDULES_MAX} schedules of the dashboard`);
+    expect(full.text).to.include(`has ${DASHBOARD_SCHEDULES_MAX} schedules, which is the limit`);
     // One whose creation has failed long ago.
     const [{ name }] = (await context.db.collection('dashboardSchedules').find({ organisation }).limit(1).toArray()) as unknown as [
       { name: string },

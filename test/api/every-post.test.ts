@@ -43,6 +43,12 @@ describe('a POST with an Idempotency-Key', () => {
     addKnownIssue: withBody('/v1/known-issues', {
       ...{ site: 'www.example.com', fingerprint: '0123456789abcdef', reason: 'x', owner: 'x', expires_at: ends },
     }),
+    createSchedule: withBody('/v1/schedules', { schedule: '@daily', scan: SUBMISSION }),
+    async runSchedule() {
+      const { key } = await context.organisation();
+      const { headers } = await context.request('POST', '/v1/schedules', { key, body: { schedule: '@daily', scan: SUBMISSION } });
+      return { path: `${headers.get('location')}/run`, request: { key } };
+    },
     rotateWebhookSecret: ofWebhook('rotate-secret'),
     testWebhook: ofWebhook('test'),
     async cancelScan() {

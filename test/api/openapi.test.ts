@@ -86,6 +86,8 @@ describe('OpenAPI document', () => {
       'SecretRotation',
       'NewKnownIssue',
       'KnownIssueChange',
+      'NewSchedule',
+      'ScheduleChange',
     ];
     for (const [name, schema] of Object.entries(body.components.schemas)) if (!requests.includes(name)) visit(schema, name);
     expect(closed).to.deep.equal([]);

@@ -66,6 +66,12 @@ function pathOf(route: string, of: Belongings): string {
   });
 }
 
+/** What each PATCH changes. */
+const PATCHES: readonly (readonly [path: string, body: object])[] = [
+  ['/v1/known-issues', { reason: 'Mine' }],
+  ['/v1/schedules', { suspended: true }],
+  ['/v1/webhooks', { name: 'Mine' }],
+];
 const MEMBERS = '/dashboard/settings/members';
 const ORGANISATIONS = '/dashboard/organisations';
 
@@ -223,8 +229,8 @@ describe("another organisation's things", () => {
     const path = pathOf(route, of) + query;
     if (path.startsWith('/v1')) {
       const refused = method === 'POST' && !/\/(?:cancel|rotate-secret)$/.test(path) ? { ...SUBMISSION, unknown: true } : undefined;
-      const body = method === 'PATCH' ? (path.includes('known-issues') ? { reason: 'Mine' } : { name: 'Mine' }) : refused;
-      return context.request(method, path, { key: myKey, body });
+      const [, change] = PATCHES.find(([part]) => path.startsWith(part)) ?? [];
+      return context.request(method, path, { key: myKey, body: method === 'PATCH' ? change : refused });
     }
     if (method === 'GET') return me.client.get(path);
     const token = tokenIn((await me.client.get('/dashboard/account')).text);

@@ -36,6 +36,12 @@ const ROUTES: Readonly<Record<string, [scope: KeyScope, status: number]>> = {
   'GET /v1/known-issues/{known_issue_id}': ['scans:read', 404],
   'PATCH /v1/known-issues/{known_issue_id}': ['known-issues:write', 404],
   'DELETE /v1/known-issues/{known_issue_id}': ['known-issues:write', 404],
+  'GET /v1/schedules': ['scans:read', 200],
+  'POST /v1/schedules': ['schedules:write', 201],
+  'GET /v1/schedules/{namespace}/{name}': ['scans:read', 404],
+  'PATCH /v1/schedules/{namespace}/{name}': ['schedules:write', 404],
+  'DELETE /v1/schedules/{namespace}/{name}': ['schedules:write', 404],
+  'POST /v1/schedules/{namespace}/{name}/run': ['schedules:write', 404],
 };
 
 const BODIES: Readonly<Record<string, object>> = {
@@ -51,6 +57,8 @@ const BODIES: Readonly<Record<string, object>> = {
     expires_at: new Date(Date.now() + 86_400_000).toISOString(),
   },
   'PATCH /v1/known-issues/{known_issue_id}': { reason: 'x' },
+  'POST /v1/schedules': { schedule: '@daily', scan: SUBMISSION },
+  'PATCH /v1/schedules/{namespace}/{name}': { suspended: true },
 };
 
 describe('scopes of API keys', () => {

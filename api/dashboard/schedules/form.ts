@@ -1,7 +1,6 @@
 /** The forms that create and change a schedule. */
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { metadataOf } from '../../../core/protocol/custom-resources.ts';
 import {
   DEFAULT_TIMES,
   FREQUENCIES,
@@ -14,22 +13,21 @@ import {
   WEEKDAYS,
 } from '../../../core/schedule/recurrence.ts';
 import { timeZoneOf } from '../../../core/schedule/cron/time-zone.ts';
-import { withDefaults } from '../../../core/scan/options.ts';
 import { schedulePath, SCHEDULES_PATH } from '../../../core/web-paths.ts';
 import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-schedules.ts';
 import type { WantedSchedule } from '../../../stores/schedules/schedule-resources.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
-import { ApiError, statusOf, ValidationFailure } from '../../http/errors.ts';
+import { type ApiError, statusOf, ValidationFailure } from '../../http/errors.ts';
 import { actions, button, type FormError, hiddenField, notice, selectField, textField } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { csrfField, errorOf, formIdOf, titledPage } from '../forms.ts';
+import { csrfField, errorOf, formIdOf, idOfForm, titledPage } from '../forms.ts';
 import { admit } from '../scans/deps.ts';
 import { explained, SCAN_FORM_LIMIT_BYTES, textOf } from '../scans/actions.ts';
 import { createScanForm, scanFields, type ScanForm, type ScanFormValues } from '../scans/scan-form.ts';
-import { DASHBOARD_SCHEDULES_MAX } from '../../../core/protocol/scan-schedules.ts';
+import { DASHBOARD_SCHEDULES_MAX, SCHEDULE_TEXT_MAX } from '../../../core/protocol/scan-schedules.ts';
 import { html, type Html } from '../../web/html.ts';
 import { number } from '../scans/words.ts';
-import { readOnly, type ScheduleManagement, ScheduleRefusal, versionOf } from './manage.ts';
+import { type LiveSchedule, nullIfReadOnly, type ScheduleManagement, versionOf, wantedOf } from '../../schedules/management.ts';
 import { backTo, NEXT_RUNS, ONE, type One, refOf, runTimes, WRITE } from './pages.ts';
 
 export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement }> = async (scope, { management }) => {
@@ -67,7 +65,7 @@ export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement 
     request: FastifyRequest,
     reply: FastifyReply,
     change: ScheduleFormPage['change'],
-    act: (wanted: Omit<WantedSchedule, 'suspend'>, formId: string) => Promise<DashboardScheduleRef>,
+    act: (wanted: Omit<WantedSchedule, 'suspend'>, id: string) => Promise<LiveSchedule>,
   ): Promise<FastifyReply> {
     const sent = formOf(request.body);
     const typed = typedOf(request, form);
@@ -82,12 +80,13 @@ export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement 
     if (!read.ok) return sendForm(request, reply, { ...page, errors: read.errors }, 422);
     try {
       await admit(request, reply, 'submissions');
-      return await backTo(reply, await act(read.wanted, formId), change === null ? 'created' : 'changed');
+      const { schedule } = await act(read.wanted, idOfForm(request, formId));
+      return await backTo(reply, refOf(schedule.metadata as DashboardScheduleRef), change === null ? 'created' : 'changed');
     } catch (error) {
-      if (error instanceof ScheduleRefusal && error.reason === 'changed' && change !== null)
-        return sendStale(request, reply, typed, change.ref);
+      const { code } = error as { code?: unknown };
+      if (code === 'schedule_changed' && change !== null) return sendStale(request, reply, typed, change.ref);
       // The ID belongs to the values that were sent before.
-      if (error instanceof ScheduleRefusal && error.reason === 'exists') page.formId = randomUUID();
+      if (code === 'schedule_changed') return sendForm(request, reply, { ...page, formId: randomUUID(), errors: [SENT_BEFORE] }, 409);
       const { errors, status } = refusedForm(error, reply);
       return sendForm(request, reply, { ...page, errors }, status);
     }
@@ -100,18 +99,17 @@ export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement 
     typed: TypedSchedule,
     ref: DashboardScheduleRef,
   ): Promise<FastifyReply> {
-    const live = await management.find(request, ref);
-    if (live === null) throw new ApiError('not_found');
+    const live = await management.writable(request, ref);
     const text =
       'The schedule was changed meanwhile, and nothing was stored. The form has what you typed: look at the schedule in another tab, and save again to replace it.';
-    return sendForm(request, reply, { typed, change: { ref, version: versionOf(live.schedule) }, errors: [{ field: null, text }] }, 409);
+    return sendForm(request, reply, { typed, change: { ref, version: versionOf(live) }, errors: [{ field: null, text }] }, 409);
   }
 
   /** The errors of a form that was refused. @throws what no form explains */
   function refusedForm(error: unknown, reply: FastifyReply): { errors: FormError[]; status: number } {
-    if (error instanceof ScheduleRefusal) return { errors: [{ field: null, text: error.message }], status: 409 };
     const refusal = explained(error, reply);
-    const errors = refusal instanceof ValidationFailure ? form.errorsOf(refusal.items) : [{ field: null, text: textOf(refusal) }];
+    const items = refusal instanceof ValidationFailure ? refusal.items.map(({ loc, ...item }) => ({ ...item, loc: loc.slice(1) })) : null;
+    const errors = items !== null ? form.errorsOf(items) : [{ field: null, text: textOf(refusal as ApiError) }];
     return { errors, status: statusOf(refusal) };
   }
 
@@ -123,22 +121,16 @@ export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement 
   });
 
   scope.post(`${SCHEDULES_PATH}/new`, { ...WRITE, bodyLimit: SCAN_FORM_LIMIT_BYTES }, async (request, reply) =>
-    handleForm(request, reply, null, (wanted, formId) => management.create(request, { ...wanted, suspend: false }, formId)),
+    handleForm(request, reply, null, (wanted, id) => management.create(request, { ...wanted, suspend: false }, id)),
   );
 
   scope.get<One>(`${ONE}/change`, WRITE, async (request, reply) => {
     const ref = refOf(request.params);
-    const live = await management.writable(request, ref).catch(readOnly);
+    const live = await management.writable(request, ref).catch(nullIfReadOnly);
     if (live === null) return reply.redirect(schedulePath(ref), 303);
-    const { schedule, timeZone = 'UTC', scanTemplate } = live.spec;
-    const metadata = metadataOf({
-      ...live,
-      metadata: { ...live.metadata, ...scanTemplate.metadata, annotations: scanTemplate.metadata?.annotations },
-    });
-    const { baseline } = scanTemplate.spec;
-    const scan = form.valuesFor({ options: withDefaults(scanTemplate.spec), ...(baseline && { baseline }), metadata });
+    const { schedule, timeZone, ...scan } = wantedOf(live);
     return sendForm(request, reply, {
-      typed: { scan, times: typedTimes(schedule), timeZone },
+      typed: { scan: form.valuesFor(scan), times: typedTimes(schedule), timeZone },
       change: { ref, version: versionOf(live) },
     });
   });
@@ -146,13 +138,15 @@ export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement 
   scope.post<One>(`${ONE}/change`, { ...WRITE, bodyLimit: SCAN_FORM_LIMIT_BYTES }, async (request, reply) => {
     const ref = refOf(request.params);
     // Before the form is checked: what is wrong with it does not matter then.
-    if ((await management.requireOwn(request, ref).catch(readOnly)) === null) return reply.redirect(schedulePath(ref), 303);
+    if ((await management.requireOwn(request, ref).catch(nullIfReadOnly)) === null) return reply.redirect(schedulePath(ref), 303);
     const version = formOf(request.body).text('version');
-    return handleForm(request, reply, { ref, version }, async (wanted) => {
-      await management.change(request, ref, wanted, version);
-      return ref;
-    });
+    return handleForm(request, reply, { ref, version }, (wanted) => management.change(request, ref, wanted, version));
   });
+};
+
+const SENT_BEFORE: FormError = {
+  field: null,
+  text: 'This form was sent before, with other values. Nothing was changed. Create this one too, or change the other one, which is in the list if it was created.',
 };
 
 function checkedTimes({ times, timeZone }: Pick<TypedSchedule, 'times' | 'timeZone'>): { read: ReadTimes; errors: FormError[] } {
@@ -314,7 +308,7 @@ function timeFields({ typed: { times, timeZone }, errors }: ScheduleFormPage): H
         label: 'Cron expression',
         hint: html`For other times: minute, hour, day of the month, month, day of the week. <code>0 8,20 * * 1-5</code> is 08:00 and 20:00 on working days.`,
         required: true,
-        maxlength: 256,
+        maxlength: SCHEDULE_TEXT_MAX,
         autocomplete: 'off',
         spellcheck: false,
         value: times.cron,

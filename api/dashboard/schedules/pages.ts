@@ -27,17 +27,12 @@ import { number } from '../scans/words.ts';
 import { timesInWords } from '../../../core/schedule/recurrence.ts';
 import type { ScheduleSource } from '../../../core/schedule/source.ts';
 import { WORDS } from '../../../report/words/words.ts';
-import { ApiError, ValidationFailure } from '../../http/errors.ts';
-import { INVALID_CURSOR } from '../../http/pagination.ts';
-import { type LiveSchedule, mayStop, mayWrite } from './manage.ts';
+import { ApiError } from '../../http/errors.ts';
+import { type FoundSchedule, type LiveSchedule, mayStop, mayWrite, shownOf } from '../../schedules/management.ts';
 
-export interface SchedulePageData {
+export interface SchedulePageData extends FoundSchedule {
   request: FastifyRequest;
   ref: DashboardScheduleRef;
-  /** What the operator has stored. Null: it has not seen the schedule yet. */
-  row: ListedSchedule | null;
-  /** As it is in the cluster, if it is one of the dashboard. `down`: the Kubernetes API does not answer. */
-  live: LiveSchedule | 'down' | null;
   next: readonly Date[];
   /** The last scans, newest first. */
   runs: readonly ScanRow[];
@@ -50,16 +45,6 @@ export interface SchedulePageData {
 }
 
 const TRAIL = [{ text: 'Schedules', href: SCHEDULES_PATH }];
-
-/** What a page shows of a schedule: as it is in the cluster, or as the operator has stored it. */
-function shownOf({ row, live }: Pick<SchedulePageData, 'row' | 'live'>) {
-  if (live === null || live === 'down') {
-    const { schedule, timeZone, suspended, url, maxPages } = row!;
-    return { schedule, timeZone: timeZone ?? 'UTC', suspended, url, maxPages };
-  }
-  const { schedule, timeZone = 'UTC', suspend = false, scanTemplate } = live.schedule.spec;
-  return { schedule, timeZone, suspended: suspend, url: scanTemplate.spec.url, maxPages: scanTemplate.spec.maxPages ?? 0 };
-}
 
 export function schedulePage(page: SchedulePageData): Html {
   const { request, ref, row, live, runs, names, done, problem, now } = page;
@@ -80,9 +65,8 @@ export function schedulePage(page: SchedulePageData): Html {
 }
 
 function facts(page: SchedulePageData): (readonly [HtmlValue, HtmlValue])[] {
-  const { row, live, ref } = page;
-  const { schedule, timeZone, url, maxPages } = shownOf(page);
-  const source = live === null || live === 'down' ? row!.source : live.source;
+  const { row, ref } = page;
+  const { schedule, timeZone, url, maxPages, source } = shownOf(page);
   return [
     ['Address', externalLink(url, url)],
     ['Times', timesOf({ schedule, timeZone })],
@@ -250,7 +234,7 @@ export const runTimes = (times: readonly Date[], timeZone: string): Html =>
         </ul>
         <p class="hint">In the time zone ${timeZone}.</p>`;
 
-export const WRITE = { config: { permission: 'scans:write' } } as const;
+export const WRITE = { config: { permission: 'schedules:write' } } as const;
 
 export const ONE = `${SCHEDULES_PATH}/:namespace/:name`;
 
@@ -278,14 +262,6 @@ const NAME = /^[a-z0-9.-]{1,253}$/;
 
 /** Names are DNS labels and subdomains, which need no encoding. @throws ApiError if they are none: such a schedule does not exist */
 export function refOf({ namespace, name }: DashboardScheduleRef): DashboardScheduleRef {
-  if (!NAMESPACE.test(namespace) || !NAME.test(name)) throw new ApiError('not_found');
-  return { namespace, name };
-}
-
-/** The cursor is the last schedule of the part before. @throws ValidationFailure if it is none */
-export function placeOf(cursor: unknown): DashboardScheduleRef | null {
-  if (cursor === undefined) return null;
-  const [namespace = '', name = '', ...others] = typeof cursor === 'string' ? cursor.split('/') : [];
-  if (!NAMESPACE.test(namespace) || !NAME.test(name) || others.length > 0) throw new ValidationFailure([INVALID_CURSOR]);
+  if (!NAMESPACE.test(namespace) || !NAME.test(name)) throw new ApiError('schedule_not_found');
   return { namespace, name };
 }

@@ -6,12 +6,11 @@ import { nextTimes } from '../../../core/schedule/recurrence.ts';
 import { docPath, schedulePath, SCHEDULES_PATH } from '../../../core/web-paths.ts';
 import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-schedules.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
-import { DependencyDown } from '../../http/dependency-outages.ts';
-import { ApiError, statusOf } from '../../http/errors.ts';
+import { ApiError, messageOf, statusOf } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { actorNames } from '../names.ts';
-import { doneOf, formIdOf, titledPage } from '../forms.ts';
+import { doneOf, formIdOf, idOfForm, titledPage } from '../forms.ts';
 import { admit } from '../scans/deps.ts';
 import { explained, textOf } from '../scans/actions.ts';
 import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
@@ -19,7 +18,7 @@ import { code, emptyState, foldedCard, link, linkButton, pagination } from '../.
 import { html, type Html } from '../../web/html.ts';
 
 import { scheduleForms } from './form.ts';
-import { createScheduleManagement, readOnly, ScheduleRefusal } from './manage.ts';
+import { createScheduleManagement, isReadOnly, nullIfReadOnly, shownOf } from '../../schedules/management.ts';
 import {
   backTo,
   deleteSchedulePage,
@@ -28,7 +27,6 @@ import {
   ONE,
   type One,
   outdated,
-  placeOf,
   refOf,
   schedulePage,
   type SchedulePageData,
@@ -46,12 +44,9 @@ export const schedulePages: FastifyPluginAsync = async (scope) => {
   await scope.register(scheduleForms, { management });
 
   scope.get<{ Querystring: { cursor?: unknown } }>(SCHEDULES_PATH, READ, async (request, reply) => {
-    const { cursor } = request.query;
-    const found = await storesOf(request).schedules.list({ after: placeOf(cursor), limit: PER_PAGE + 1 });
-    const schedules = found.slice(0, PER_PAGE);
-    const { namespace, name } = schedules.at(-1) ?? {};
-    const nextCursor = found.length > PER_PAGE ? `${namespace}/${name}` : null;
-    const mayCreate = mayCall(callerOf(request), 'scans:write');
+    const cursor = request.query.cursor === undefined ? undefined : String(request.query.cursor);
+    const { items: schedules, nextCursor } = await management.list(request, { limit: PER_PAGE, cursor });
+    const mayCreate = mayCall(callerOf(request), 'schedules:write');
     const done = doneOf(request, DONE);
     return reply.page(schedulesPage({ request, schedules, first: cursor === undefined, nextCursor, mayCreate, done, now: now() }));
   });
@@ -59,21 +54,11 @@ export const schedulePages: FastifyPluginAsync = async (scope) => {
   /** @throws ApiError if the organisation has no such schedule */
   async function pageData(request: FastifyRequest, ref: DashboardScheduleRef): Promise<Omit<SchedulePageData, 'formId'>> {
     const stores = storesOf(request);
-    const [row, live, { rows: runs }] = await Promise.all([
-      stores.schedules.find(ref),
-      management.find(request, ref).catch((error: unknown) => {
-        if (error instanceof DependencyDown && error.dependency === 'kubernetes') return 'down' as const;
-        throw error;
-      }),
-      stores.scans.search({ schedule: ref, limit: RUNS }),
-    ]);
-    if (management.isDeleted(row, live)) throw new ApiError('not_found');
-    if (row === null && (live === null || live === 'down'))
-      throw live === 'down' ? new ApiError('service_unavailable') : new ApiError('not_found');
-    const { schedule, timeZone } = live === null || live === 'down' ? row! : live.schedule.spec;
+    const [found, { rows: runs }] = await Promise.all([management.read(request, ref), stores.scans.search({ schedule: ref, limit: RUNS })]);
+    const { schedule, timeZone } = shownOf(found);
     const names = await actorNames(stores, runs, ({ submittedBy }) => submittedBy);
-    const next = nextTimes(schedule, timeZone ?? undefined, now(), NEXT_RUNS);
-    return { request, ref, row, live, next, runs, names, mayWrite: mayCall(callerOf(request), 'scans:write'), now: now() };
+    const next = nextTimes(schedule, timeZone, now(), NEXT_RUNS);
+    return { request, ref, ...found, next, runs, names, mayWrite: mayCall(callerOf(request), 'schedules:write'), now: now() };
   }
 
   scope.get<One>(ONE, READ, async (request, reply) => {
@@ -82,31 +67,29 @@ export const schedulePages: FastifyPluginAsync = async (scope) => {
   });
 
   /** A button of the page of a schedule. @param act does what it says */
-  const action = (name: 'run' | 'suspend' | 'resume', act: (request: FastifyRequest, ref: DashboardScheduleRef) => Promise<void>) =>
+  const action = (name: 'run' | 'suspend' | 'resume', act: (request: FastifyRequest, ref: DashboardScheduleRef) => Promise<unknown>) =>
     scope.post<One>(`${ONE}/${name}`, WRITE, async (request, reply) => {
       const ref = refOf(request.params);
       try {
         if (name === 'run') await admit(request, reply, 'submissions');
         await act(request, ref);
       } catch (error) {
-        const isRefusal = error instanceof ScheduleRefusal;
-        const refusal = isRefusal ? null : explained(error, reply);
-        if (refusal instanceof ApiError && refusal.code === 'not_found') throw error;
+        const refusal = explained(error, reply);
+        if (refusal instanceof ApiError && refusal.code === 'schedule_not_found') throw error;
         const data = await pageData(request, ref);
-        const problem = refusal === null ? (error as Error).message : textOf(refusal);
         // The same form again requests the same run.
         const formId = formIdOf(formOf(request.body));
-        return reply.page(schedulePage({ ...data, formId, problem }), { status: refusal === null ? 409 : statusOf(refusal) });
+        return reply.page(schedulePage({ ...data, formId, problem: textOf(refusal) }), { status: statusOf(refusal) });
       }
       return backTo(reply, ref, name);
     });
-  action('run', (request, ref) => management.run(request, ref, formIdOf(formOf(request.body))));
-  action('suspend', (request, ref) => management.setSuspended(request, ref, true));
-  action('resume', (request, ref) => management.setSuspended(request, ref, false));
+  action('run', (request, ref) => management.run(request, ref, idOfForm(request, formIdOf(formOf(request.body)))));
+  action('suspend', (request, ref) => management.change(request, ref, { suspend: true }));
+  action('resume', (request, ref) => management.change(request, ref, { suspend: false }));
 
   scope.get<One>(`${ONE}/delete`, WRITE, async (request, reply) => {
     const ref = refOf(request.params);
-    const schedule = await management.stoppable(request, ref).catch(readOnly);
+    const schedule = await management.stoppable(request, ref).catch(nullIfReadOnly);
     return schedule === null ? reply.redirect(schedulePath(ref), 303) : reply.page(deleteSchedulePage(request, ref, schedule));
   });
 
@@ -115,8 +98,9 @@ export const schedulePages: FastifyPluginAsync = async (scope) => {
     try {
       await management.remove(request, ref);
     } catch (error) {
-      if (!(error instanceof ScheduleRefusal)) throw error;
-      return reply.page(schedulePage({ ...(await pageData(request, ref)), formId: randomUUID(), problem: error.message }), { status: 409 });
+      if (!isReadOnly(error)) throw error;
+      const data = await pageData(request, ref);
+      return reply.page(schedulePage({ ...data, formId: randomUUID(), problem: messageOf(error) }), { status: statusOf(error) });
     }
     return reply.redirect(`${SCHEDULES_PATH}?done=deleted`, 303);
   });

@@ -49,6 +49,7 @@ const openApi: FastifyPluginAsync = async (app) => {
         { name: 'Scans', description: 'Submit a scan, poll it, or follow its events.' },
         { name: 'Reports', description: 'Links to the PDF report and the JSON export.' },
         { name: 'Public scans', description: 'Scan one page without an account; the result is sent by mail.' },
+        { name: 'Schedules', description: 'Scan a site at fixed times.' },
         { name: 'Known issues', description: 'Violations that are accepted until a date.' },
         { name: 'Account', description: 'Credits and API keys.' },
         { name: 'Webhooks', description: 'Have the end of scans, regressions and a low balance sent to your own address.' },

@@ -32,6 +32,8 @@ const VARIABLES = {
   KNOWN_ISSUE_ID: 'issue',
   WEBHOOK_ID: 'webhook',
   DELIVERY_ID: 'delivery',
+  NAMESPACE: 'curbcut-scans',
+  NAME: 'schedule',
 };
 
 const RECORDER = `#!/bin/bash
