@@ -16,10 +16,11 @@ import { requirePermission } from '../../http/plugins/permissions.ts';
 import { actions, badge, button, confirmedForm, emptyState, hiddenField, link, table } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
+import { createScheduleManagement } from '../../schedules/management.ts';
 import { changeWebhook, removeWebhook } from '../../webhooks/management.ts';
 import { csrfField, doneOf, titledPage } from '../forms.ts';
 import { type ActorNames, actorNames } from '../names.ts';
-import { createScheduleManagement, ScheduleRefusal } from '../schedules/manage.ts';
+import { textOf } from '../scans/actions.ts';
 import { refOf } from '../schedules/pages.ts';
 import { requireReauthentication } from '../second-factor/confirm.ts';
 import { endOf, lastUse, limitText, scopesText } from './api-key-pages.ts';
@@ -37,8 +38,8 @@ const BUTTONS: Readonly<Record<ButtonName, Button>> = {
   adopt: { needs: 'members:write', text: 'Adopt', done: 'The key is yours now. It can do what you may do.', ask: ADOPTED },
   disable: { needs: 'webhooks:write', text: 'Disable', done: 'The webhook is disabled. What waited for delivery is canceled.' },
   deleteWebhook: { needs: 'webhooks:write', text: 'Delete', done: 'The webhook is deleted.', ask: 'It cannot be undone.' },
-  suspend: { needs: 'scans:write', text: 'Suspend', done: 'The schedule is suspended: no scan starts at its times.' },
-  deleteSchedule: { needs: 'scans:write', text: 'Delete', done: 'The schedule is deleted.', ask: 'Its scans stay.' },
+  suspend: { needs: 'schedules:write', text: 'Suspend', done: 'The schedule is suspended: no scan starts at its times.' },
+  deleteSchedule: { needs: 'schedules:write', text: 'Delete', done: 'The schedule is deleted.', ask: 'Its scans stay.' },
 };
 const isButton = (name: string): name is ButtonName => Object.hasOwn(BUTTONS, name);
 
@@ -87,7 +88,7 @@ export const leftBehindPages: FastifyPluginAsync = async (scope) => {
     adopt,
     disable: (request, id) => changeWebhook(request, id, { enabled: false }),
     deleteWebhook: removeWebhook,
-    suspend: (request, id) => schedules.setSuspended(request, scheduleOf(id), true),
+    suspend: (request, id) => schedules.change(request, scheduleOf(id), { suspend: true }),
     deleteSchedule: (request, id) => schedules.remove(request, scheduleOf(id)),
   };
 
@@ -126,8 +127,9 @@ export const leftBehindPages: FastifyPluginAsync = async (scope) => {
     try {
       await act[name](request, form.text('id'), person);
     } catch (error) {
-      if (error instanceof ScheduleRefusal) return show(request, reply, error.message);
-      if (error instanceof ApiError && statusOf(error) === 404) return show(request, reply, CHANGED);
+      const status = error instanceof ApiError ? statusOf(error) : 500;
+      if (status === 404) return show(request, reply, CHANGED);
+      if (status === 409) return show(request, reply, textOf(error as ApiError));
       throw error;
     }
     return reply.redirect(leftBehindPath(person, { done: name }), 303);
