@@ -197,11 +197,9 @@ describe('POST /v1/ci/scans', () => {
     const { id, key, keyId } = await context.organisation({ credits: 5 });
     context.log.length = 0;
     const requestId = `test-${randomUUID()}`;
-    const { body } = await context.request('POST', '/v1/ci/scans?api_key=oops', {
-      key,
-      body: SUBMISSION,
-      headers: { 'X-Request-Id': requestId },
-    });
+    const refused = await context.request('POST', '/v1/ci/scans?api_key=oops', { key, body: SUBMISSION });
+    expect(refused.status).to.equal(422);
+    const { body } = await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers: { 'X-Request-Id': requestId } });
     const lines = context.log.filter(({ fields }) => fields.request === requestId);
     expect(lines).to.have.lengthOf(1);
     expect(lines[0]!.fields).to.deep.include({

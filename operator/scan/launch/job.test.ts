@@ -263,6 +263,8 @@ describe('secret', () => {
           include: [],
           exclude: [],
           hashRoutes: 'paths',
+          hosts: [],
+          rewriteHost: '',
           sitemap: true,
           respectRobots: true,
           waitFor: '',
