@@ -246,7 +246,8 @@ describe('schedules in the dashboard', () => {
     expect((await read(name)).spec.suspend).to.equal(true);
     expect((await person.client.get(path)).text)
       .to.include('None: it is suspended')
-      .and.include('Resume');
+      .and.include('Resume')
+      .and.include('may start at once');
     expect((await act('resume')).status).to.equal(303);
     expect((await read(name)).spec.suspend).to.equal(false);
     const form = { form_id: randomUUID() };

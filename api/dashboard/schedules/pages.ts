@@ -111,11 +111,12 @@ function buttons({ request, ref, mayWrite: mayCall, formId }: SchedulePageData, 
   const form = (action: string, text: string, kind: 'primary' | 'secondary', fields: HtmlValue = NOTHING): Html =>
     html`<form method="post" action="${path}/${action}">${csrfField(request)}${fields} ${button({ text, kind })}</form>`;
   return html`<div class="actions">
-    ${isOurs && form('run', 'Run now', 'primary', hiddenField('form_id', formId))}
-    ${isOurs && linkButton({ text: 'Change', href: `${path}/change` })}
-    ${suspended ? isOurs && form('resume', 'Resume', 'secondary') : form('suspend', 'Suspend', 'secondary')}
-    ${linkButton({ text: 'Delete', href: `${path}/delete` })}
-  </div>`;
+      ${isOurs && form('run', 'Run now', 'primary', hiddenField('form_id', formId))}
+      ${isOurs && linkButton({ text: 'Change', href: `${path}/change` })}
+      ${suspended ? isOurs && form('resume', 'Resume', 'secondary') : form('suspend', 'Suspend', 'secondary')}
+      ${linkButton({ text: 'Delete', href: `${path}/delete` })}
+    </div>
+    ${suspended && isOurs && html`<p class="hint">When you resume it, a scan whose time was missed may start at once.</p>`}`;
 }
 
 export function deleteSchedulePage(request: FastifyRequest, ref: DashboardScheduleRef, { spec }: ScanSchedule): Html {
