@@ -141,10 +141,11 @@ describe('frames of a page', () => {
       .and.not.include('/_worker.js');
   });
 
-  it('are tested in sandboxes, with a strict content security policy, and if they patch their built-ins', async () => {
+  it('are tested in sandboxes, with a strict content security policy, if they patch their built-ins, and if a script is their address', async () => {
     const page = await testPage(
       `<iframe id="sandbox" title="1" sandbox src="OTHER/plain"></iframe><iframe id="csp" title="2" src="OTHER/csp"></iframe>
-       <iframe id="patched" title="3" src="OTHER/patched"></iframe><iframe id="data" title="4" src="data:text/html,<html lang=en><title>d</title><img id=fault src=/x>"></iframe>`,
+       <iframe id="patched" title="3" src="OTHER/patched"></iframe><iframe id="data" title="4" src="data:text/html,<html lang=en><title>d</title><img id=fault src=/x>"></iframe>
+       <iframe id="script" title="5" src="javascript:'<html lang=en><title>s</title><img id=fault src=/x>'"></iframe>`,
       {
         '/plain': html(FAULT),
         '/csp': file('text/html', html(FAULT), { 'content-security-policy': "default-src 'none'; sandbox" }),
@@ -156,7 +157,7 @@ describe('frames of a page', () => {
         ),
       },
     );
-    expect(found(page)).to.deep.equal(['csp', 'data', 'patched', 'sandbox'].map((id) => `image-alt #${id} | #fault`));
+    expect(found(page)).to.deep.equal(['csp', 'data', 'patched', 'sandbox', 'script'].map((id) => `image-alt #${id} | #fault`));
     expect(page.frames_untested).to.deep.equal([]);
   });
 

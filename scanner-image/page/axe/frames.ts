@@ -10,7 +10,15 @@ import type { PageFacts } from '../visit/visit.ts';
 import { type ForeignSheet, openClosedRoots, readForeignSheets, readsSheets, type SheetText } from './hidden-content.ts';
 import type { EnteredDocument, FoundFrame, FrameIndex } from './frame-index.ts';
 import { PIERCE } from './results.ts';
-import { type AxeScript, evaluate, evaluationFailed, EvaluationFailed, type IsolatedWorld, isolatedWorldOf } from '../scripts/source.ts';
+import {
+  type AxeScript,
+  evaluate,
+  evaluationFailed,
+  EvaluationFailed,
+  type IsolatedWorld,
+  isolatedWorldOf,
+  WORLD,
+} from '../scripts/source.ts';
 
 /** The maximum number of frames of a page that are tested, with nested frames. */
 export const FRAMES_MAX = 50;
@@ -226,12 +234,20 @@ function checkFrame({ url, unreachable }: FoundFrame, { egressFailureOf }: AxeSc
   return { ok: false, reason: 'not_loaded', message: 'The browser could not load the frame, or its site does not allow to embed it.', url };
 }
 
-/** The isolated world of a frame. In the process of the tab it exists since the document was created. */
+/** How a world stands to our scripts. An element with the ID `curbcut` is a property of the global object too, but not an own one. */
+const STATE = "!Object.hasOwn(globalThis, 'curbcut') ? 'new' : curbcut.document === document ? 'ready' : 'replaced'";
+
+/**
+ * The isolated world of a frame. In the process of the tab it exists since the document was created. A document that a `javascript:` URL
+ * made has the worlds of the one before it, in which axe-core would look for elements: it gets another one.
+ */
 async function openWorld(cdp: Cdp, frameId: string, source: string): Promise<IsolatedWorld> {
-  const world = await isolatedWorldOf(cdp, frameId);
-  // An element with the ID `curbcut` is a property of the global object too, but not an own one.
-  if (!(await evaluate<boolean>(world, "Object.hasOwn(globalThis, 'curbcut')"))) await evaluate(world, `${source};0`);
-  return world;
+  for (let name = WORLD; ; name += ' again') {
+    const world = await isolatedWorldOf(cdp, frameId, name);
+    const state = await evaluate<'new' | 'ready' | 'replaced'>(world, STATE);
+    if (state === 'new') await evaluate(world, `${source};0`);
+    if (state !== 'replaced') return world;
+  }
 }
 
 /** The ID of the n-th frame of a document, or null if it has no document. */

@@ -231,6 +231,8 @@ function plainSelector(element) {
 
 globalThis.curbcut = {
   ...globalThis.curbcut,
+  /** That of axe-core, which keeps it. */
+  document,
   /** Tests a document that has no frames. `htmlTotal` limits the HTML of its results, in characters. */
   run: async (options, htmlTotal) => {
     begin(null);

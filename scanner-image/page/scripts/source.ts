@@ -180,7 +180,7 @@ export function evaluationFailed(error: unknown): never {
 }
 
 /** The isolated world of a frame. In the process of the tab it exists since the document was created. */
-export async function isolatedWorldOf(cdp: Cdp, frameId: string): Promise<IsolatedWorld> {
-  const { executionContextId } = await cdp.send('Page.createIsolatedWorld', { frameId, worldName: WORLD }).catch(evaluationFailed);
+export async function isolatedWorldOf(cdp: Cdp, frameId: string, worldName = WORLD): Promise<IsolatedWorld> {
+  const { executionContextId } = await cdp.send('Page.createIsolatedWorld', { frameId, worldName }).catch(evaluationFailed);
   return { cdp, contextId: executionContextId };
 }
