@@ -216,6 +216,8 @@ try {
     CURBCUT_URL: url,
     CURBCUT_API_KEY: key,
     KUBECONFIG: environment.KUBECONFIG!,
+    // MONGODB_URL would be a real database for the next start.
+    CURBCUT_MONGODB_URL: environment.MONGODB_URL!,
     CURBCUT_DASHBOARD_URL: `${url}/dashboard`,
     ...(people.inbox && { CURBCUT_INBOX_URL: people.inbox }),
   };

@@ -2,11 +2,12 @@
  * The program of the image `try`, as a process: what it prints, and that its links lead through its one port. On the cluster
  * `test/cluster/try.test.ts` runs the image.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { freePort } from '../../local/product.ts';
 import { checkTry, printed } from './try.ts';
@@ -53,6 +54,10 @@ describe('the whole product in one container', () => {
     }
     expect(output).to.include(`Curbcut is serving on ${url}.`).and.not.include('.curbcut/');
     await checkTry(printed(output), port);
+    const { stdout } = await promisify(execFile)(join(ROOT, 'bin', 'curbcut-admin'), ['organisation', 'list'], {
+      env: { PATH: process.env.PATH, CURBCUT_STATE: state },
+    });
+    expect(stdout, 'without a database in its environment').to.match(/^demo /m);
 
     child.kill('SIGTERM');
     const [code] = (await once(child, 'exit')) as [number];
