@@ -1,6 +1,6 @@
 /** The root causes and the pages of a scan in a real browser: folded, filtered, in parts, and limited for any scan. */
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { withDefaults } from '../../core/scan/options.ts';
 import { outcomeOf } from '../../report/results/results.ts';
 import { ALL_CAUSES } from '../../api/dashboard/findings/select.ts';
@@ -52,6 +52,8 @@ describe('the root causes of a scan', () => {
     return { page, id: row.id, report };
   }
 
+  /** Without scripts a click leads to another page, which is read when it is loaded. */
+  const follow = async (link: Locator): Promise<unknown> => Promise.all([link.page().waitForEvent('load'), link.click()]);
   const linesOf = (page: Page): Promise<string[]> => page.locator('#causes .cause summary h3').allInnerTexts();
 
   it('are limited at first sight, and none reads as another, for 500 pages with 3,000 causes', async () => {
@@ -79,7 +81,7 @@ describe('the root causes of a scan', () => {
     await page.getByLabel('Severity').selectOption('serious');
     await page.getByLabel('Rule').selectOption('link-name');
     await page.getByLabel('Criterion').selectOption('2.4.4');
-    await page.getByRole('button', { name: 'Filter' }).click();
+    await follow(page.getByRole('button', { name: 'Filter' }));
     expect(new globalThis.URL(page.url()).search)
       .to.include('severity=serious')
       .and.include('rule=link-name')
@@ -88,18 +90,18 @@ describe('the root causes of a scan', () => {
     for (const line of first) expect(line).to.include('Serious Links must have discernible text');
     const all = [...first];
     while ((await page.getByRole('link', { name: 'Next' }).count()) > 0) {
-      await page.getByRole('link', { name: 'Next' }).click();
+      await follow(page.getByRole('link', { name: 'Next' }));
       all.push(...(await linesOf(page)));
     }
     expect(all).to.have.length(19);
     expect(new Set(all).size).to.equal(19);
-    await page.getByRole('link', { name: 'Previous' }).click();
-    await page.getByRole('link', { name: 'Show 25 at a time' }).click();
+    await follow(page.getByRole('link', { name: 'Previous' }));
+    await follow(page.getByRole('link', { name: 'Show 25 at a time' }));
     expect(await linesOf(page)).to.have.length(19);
     const fourth = page.locator('#causes .cause').nth(3);
     await fourth.locator('summary').first().click();
     expect(await fourth.innerText()).to.include('How to fix it');
-    await page.getByRole('link', { name: 'Show all' }).click();
+    await follow(page.getByRole('link', { name: 'Show all' }));
     expect(await page.locator('#causes-shown').innerText()).to.include('of 75 root causes');
   });
 
