@@ -179,6 +179,8 @@ describe('operator: an AccessibilityScan at the API server', () => {
         include: [],
         exclude: [],
         hashRoutes: 'paths',
+        hosts: [],
+        rewriteHost: '',
         sitemap: true,
         respectRobots: true,
         waitFor: '',
