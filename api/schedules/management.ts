@@ -93,7 +93,7 @@ export function createScheduleManagement({ stores: { scheduleResources: resource
     throw row === null ? new ApiError('schedule_not_found') : readOnly(row);
   }
 
-  /** @param may which schedules @throws ApiError if there is none, or if it may not; DependencyDown if Kubernetes does not answer */
+  /** @param may whether it may be written. @throws ApiError if there is none, or if it may not; DependencyDown if Kubernetes does not answer */
   async function writable(request: FastifyRequest, ref: DashboardScheduleRef, may = mayWrite): Promise<ScanSchedule> {
     await requireOwn(request, ref);
     const schedule = await resources.find(ref.name);

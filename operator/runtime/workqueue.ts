@@ -51,10 +51,8 @@ export function createWorkqueue(options: QueueOptions) {
   const held = new Map<string, number>();
   const slow = new Set<string>();
   /** When workers took keys of the last two shares. */
-  let [latest, former] = [
-    { share: '', at: -Infinity },
-    { share: '', at: -Infinity },
-  ];
+  let latest = { share: '', at: -Infinity };
+  let former = latest;
   const scheduled = new Map<string, { due: number; cancel: () => void }>();
   const failed = new Map<string, number>();
   const waiting: ((key: string | null) => void)[] = [];

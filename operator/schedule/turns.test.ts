@@ -1,23 +1,35 @@
 import { expect } from 'chai';
-import { createTurns, TURN_EVERY_MS, TURNS_AT_ONCE } from './turns.ts';
+import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import type { NamespaceOwner } from './policy/facts.ts';
+import { createTurns, laneOf, TURN_EVERY_MS, TURNS_AT_ONCE } from './turns.ts';
 
 describe('turns of schedules', () => {
   /** Milliseconds that the work of each of `count` schedules waits. */
-  const waitsOf = (take: () => number, now: number, count: number): number[] =>
-    Array.from({ length: count }, () => Math.max(0, take() - now));
+  const waitsOf = (turn: () => number, now: number, count: number): number[] =>
+    Array.from({ length: count }, () => Math.max(0, turn() - now));
+
+  it('belong to an organisation, and to nobody else while it is not known, as during an outage of MongoDB', () => {
+    const of = (owner: NamespaceOwner, namespace: string, name: string) =>
+      laneOf({ owner, schedule: { metadata: { namespace, name } } as ScanSchedule, apiNamespace: 'scans' });
+    const owned = { state: 'owned', organisation: 'ash', blocked: false } as const;
+    expect(of(owned, 'scans', 'a')).to.equal(of(owned, 'team', 'b'));
+    const unknown = { state: 'unknown' } as const;
+    const lanes = [of(owned, 'team', 'a'), of(unknown, 'ash', 'a'), of(unknown, 'scans', 'a'), of(unknown, 'scans', 'b')];
+    expect(new Set(lanes).size).to.equal(lanes.length);
+  });
 
   it('gives an organisation some turns at once, then one after the other, and each organisation its own', () => {
     let now = 5_000_000;
-    const turns = createTurns(() => now);
-    const waits = waitsOf(() => turns.take('ash'), now, TURNS_AT_ONCE + 4);
+    const take = createTurns(() => now);
+    const waits = waitsOf(() => take('ash'), now, TURNS_AT_ONCE + 4);
     expect(waits.slice(TURNS_AT_ONCE - 1)).to.deep.equal([0, 0, 1, 2, 3].map((late) => late * TURN_EVERY_MS));
-    expect(waitsOf(() => turns.take('birch'), now, 1)).to.deep.equal([0]);
+    expect(waitsOf(() => take('birch'), now, 1)).to.deep.equal([0]);
     now += 10 * TURN_EVERY_MS;
     expect(
-      waitsOf(() => turns.take('ash'), now, 9).filter((wait) => wait === 0),
+      waitsOf(() => take('ash'), now, 9).filter((wait) => wait === 0),
       'after a while',
     ).to.have.length(7);
     now += 3_600_000;
-    expect(waitsOf(() => turns.take('ash'), now, TURNS_AT_ONCE + 2).at(-1), 'after a pause').to.equal(TURN_EVERY_MS);
+    expect(waitsOf(() => take('ash'), now, TURNS_AT_ONCE + 2).at(-1), 'after a pause').to.equal(TURN_EVERY_MS);
   });
 });

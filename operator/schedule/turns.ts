@@ -1,21 +1,24 @@
 /** When the schedules of an organisation that are due together are worked on, so that their writes leave room for those of others. */
 import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
+import { ownedKeyOf } from './owners.ts';
+import type { ScheduleFacts } from './policy/facts.ts';
 
-/** The turns that an organisation has at once after a pause. A start takes two: its scan, then the schedule's status. */
+/** The turns that a lane has at once after a pause. A start takes two: its scan, then the schedule's status. */
 export const TURNS_AT_ONCE = 20;
 /** The time between two more turns, in milliseconds. */
 export const TURN_EVERY_MS = 50;
-const ORGANISATIONS_MAX = 10_000;
 
-/** Follows the generic cell rate algorithm (ITU-T I.371, virtual scheduling). @param monotonic milliseconds */
-export function createTurns(monotonic: () => number) {
-  const next = new BoundedMap<number>({ max: ORGANISATIONS_MAX, monotonic });
-  return {
-    /** Gives the organisation its next turn. @returns when it is, which may be now or past */
-    take(organisation: string): number {
-      const at = Math.max(next.get(organisation) ?? -Infinity, monotonic() - TURNS_AT_ONCE * TURN_EVERY_MS);
-      next.set(organisation, at + TURN_EVERY_MS);
-      return at;
-    },
+/** Whose turns a schedule takes: those of its organisation. While that is not known its own, so that organisations never share any. */
+export const laneOf = ({ owner, schedule, apiNamespace }: Pick<ScheduleFacts, 'owner' | 'schedule' | 'apiNamespace'>): string =>
+  owner.state === 'owned' ? `organisation ${owner.organisation}` : ownedKeyOf(schedule.metadata, apiNamespace);
+
+// The generic cell rate algorithm (ITU-T I.371, virtual scheduling).
+/** @returns a function that takes the next turn of a lane, and returns its time by the clock, which may be past */
+export function createTurns(monotonic: () => number): (lane: string) => number {
+  const next = new BoundedMap<number>({ max: 10_000 });
+  return (lane) => {
+    const at = Math.max(next.get(lane) ?? -Infinity, monotonic() - TURNS_AT_ONCE * TURN_EVERY_MS);
+    next.set(lane, at + TURN_EVERY_MS);
+    return at;
   };
 }

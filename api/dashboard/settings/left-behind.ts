@@ -51,7 +51,7 @@ const DONE: Readonly<Record<string, string>> = {
 };
 /** Why a button of an old page does nothing. */
 const CHANGED = 'This was changed or ended meanwhile. Nothing was done.';
-const LEAD = 'These work on after a new password, a sign-out or a removal. Whoever knows a key can use it without an account.';
+const LEAD = 'These keep working after a new password, a sign-out or a removal. Whoever knows a key can use it without an account.';
 
 /** The person that the page is about: the viewer, or for owners anyone. @throws ApiError if the viewer may not see it */
 function personOf(request: FastifyRequest): string {

@@ -47,7 +47,7 @@ export interface ScheduleState {
    * plan of this process.
    */
   recorded: Set<string> | null;
-  /** When the next actions may be executed, by the monotonic clock, in milliseconds; null without actions. */
+  /** The turn that was taken for the next actions, in milliseconds of the monotonic clock; null if none was taken. */
   turnAt: number | null;
 }
 
