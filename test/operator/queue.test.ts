@@ -75,15 +75,17 @@ describe('operator: the queue', function () {
     const requeued = await failing.reaches('back in its queue', (read) => reasonOf(read, 'Admitted') === 'LaunchFailed');
     expect(requeued.status).to.deep.include({ phase: 'queued' });
     expect(requeued.status?.message).to.match(/could not be started.*failed calling webhook "policy.example.com"/);
-    expect(requeued.status?.requeueState?.count).to.equal(1);
     await healthy.pod();
     await until('an Event says so', async () => (await failing.events()).includes('LaunchFailed'));
-    expect(await metrics.registry.metrics()).to.match(/^curbcut_scans_requeued_total\{reason="LaunchFailed"\} 1$/m);
+    // A slow machine may try it once more before the healthy one is in the queue. From here on that one has the only place.
+    const { count } = (await failing.read())!.status!.requeueState!;
+    const counted = `curbcut_scans_requeued_total{reason="LaunchFailed"} ${count}`;
+    await until('the metric counts each time', async () => (await metrics.registry.metrics()).split('\n').includes(counted));
 
     isDown = false;
     await healthy.patch({ spec: { cancel: true } });
     await failing.pod();
     const again = await failing.reaches('admitted again', (read) => statusOf(read, 'Admitted') === 'True');
-    expect(again.status?.requeueState?.count).to.equal(1);
+    expect(again.status?.requeueState?.count).to.equal(count);
   });
 });
