@@ -11,10 +11,10 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4275, tests: 1573 },
-  report: { production: 11616, tests: 1540 },
+  report: { production: 12020, tests: 1670 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8840, tests: 635 },
-  api: { production: 24780, tests: 2487 },
+  api: { production: 24376, tests: 2360 },
   operator: { production: 11620, tests: 8620 },
   'scanner-image': { production: 13210, tests: 3613 },
   cli: { production: 4754, tests: 366 },

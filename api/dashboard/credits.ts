@@ -1,4 +1,5 @@
 /** The credits of the organisation: the balance, the first steps, and the ledger with its download. */
+import { DEFAULT_LOCALE } from '../../core/scan/locales.ts';
 import { Readable } from 'node:stream';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { callerOf } from '../http/plugins/auth.ts';
@@ -11,10 +12,9 @@ import { replicaBusy, ValidationFailure } from '../http/errors.ts';
 import { decodeCursor, INVALID_CURSOR, pageOf, type Position } from '../http/pagination.ts';
 import type { Balance } from '../../stores/credits/credits.ts';
 import { badge, card, definitions, emptyState, figure, link, linkButton, pagination, table, time } from '../web/components.ts';
-import { html, type Html, type HtmlValue, NOTHING } from '../web/html.ts';
+import { html, type Html, type HtmlValue, NOTHING } from '../../report/html/html.ts';
 import { CREDITS_PATH, scanPath } from '../../core/web-paths.ts';
 import { wordsIn } from '../../report/words/words.ts';
-import { DEFAULT_LOCALE } from '../web/languages.ts';
 import { partsOf, shown } from './scans/words.ts';
 import { titledPage } from './forms.ts';
 

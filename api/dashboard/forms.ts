@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { validationTextForUsers } from '../../core/validation-texts.ts';
 import type { ValidationItem } from '../http/errors.ts';
 import { breadcrumb, errorSummary, type FormError, hiddenField, notice, textField, titleWithErrors } from '../web/components.ts';
-import { html, type Html, type HtmlValue } from '../web/html.ts';
+import { html, type Html, type HtmlValue } from '../../report/html/html.ts';
 import { isUuid, uuidOf } from '../../core/uuid.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import type { Form } from '../web/html-scope.ts';

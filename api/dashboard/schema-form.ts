@@ -5,7 +5,7 @@ import { ApiError, messageOf, statusOf, ValidationFailure, type ErrorCode } from
 import { compileValidator } from '../http/validation.ts';
 import { choices, textArea, textField, type Choice, type FormError } from '../web/components.ts';
 import type { Form } from '../web/html-scope.ts';
-import type { Html, HtmlValue } from '../web/html.ts';
+import type { Html, HtmlValue } from '../../report/html/html.ts';
 import { errorOf, formErrors, type FormField, type FormFields } from './forms.ts';
 
 /** What a form says about a field. Its schema says the rest. */

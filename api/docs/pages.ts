@@ -1,7 +1,7 @@
 /** The pages of `/docs`: the contents, a page, and the results of a search. */
 import { DOCS_PATH, DOCS_SEARCH_PATH, docPath } from '../../core/web-paths.ts';
 import { breadcrumb, button, emptyState, link, textField } from '../web/components.ts';
-import { html, type Html } from '../web/html.ts';
+import { html, type Html } from '../../report/html/html.ts';
 import { DOC_GROUPS, type DocPage, type Outline, type Section } from './render.ts';
 import { QUERY_MAX, RESULTS_MAX, type SearchResult } from './search.ts';
 

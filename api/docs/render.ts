@@ -6,7 +6,7 @@ import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmTableFromMarkdown } from 'mdast-util-gfm-table';
 import { gfmTable } from 'micromark-extension-gfm-table';
 import { code as codeBlock, externalLink, type HeadingLevel, link, linkedHeading, table } from '../web/components.ts';
-import { html, type Html, type HtmlValue, NOTHING } from '../web/html.ts';
+import { html, type Html, type HtmlValue, NOTHING } from '../../report/html/html.ts';
 import { docPath } from '../../core/web-paths.ts';
 
 const FOLDER = join(import.meta.dirname, '..', '..', 'docs');

@@ -1,11 +1,11 @@
 /** `/docs`: the pages of docs/ that are for users, and a search that needs no script. */
+import { DEFAULT_LOCALE } from '../../core/scan/locales.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { docPath, DOCS_PATH, DOCS_SEARCH_PATH } from '../../core/web-paths.ts';
 import { ApiError } from '../http/errors.ts';
 import htmlScope from '../web/html-scope.ts';
-import { html, type Html } from '../web/html.ts';
-import { DEFAULT_LOCALE } from '../web/languages.ts';
+import { html, type Html } from '../../report/html/html.ts';
 import { publicPage, type PublicPageOptions } from '../web/layout.ts';
 import { fixedPage, type FixedPage } from '../web/assets.ts';
 import { contentsPage, docPage, searchPage } from './pages.ts';

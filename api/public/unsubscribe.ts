@@ -2,16 +2,16 @@
  * The page of an unsubscribe link, and the one-click button of mail programs (RFC 8058). The token in the address is the
  * permission, so neither needs a session. A GET changes nothing, because mail scanners open links.
  */
+import { DEFAULT_LOCALE } from '../../core/scan/locales.ts';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { wordsIn } from '../../report/words/words.ts';
 import { unsubscribePath } from '../../core/web-paths.ts';
 import type { Recipient } from '../../stores/outbox/suppressions.ts';
-import { button } from '../web/elements.ts';
+import { button } from '../../report/html/elements.ts';
 import { notice } from '../web/components.ts';
-import { html, type Html } from '../web/html.ts';
+import { html, type Html } from '../../report/html/html.ts';
 import htmlScope, { formOf } from '../web/html-scope.ts';
 import { publicPage } from '../web/layout.ts';
-import { DEFAULT_LOCALE } from '../web/languages.ts';
 
 interface Route {
   Params: { token: string };

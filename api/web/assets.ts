@@ -8,8 +8,8 @@ import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { tokensCss } from './tokens.ts';
-import type { Html } from './html.ts';
+import { siteCss } from '../../report/html/tokens.ts';
+import type { Html } from '../../report/html/html.ts';
 
 const FOLDER = join(import.meta.dirname, 'assets');
 const TYPES: Readonly<Record<string, string>> = {
@@ -30,11 +30,11 @@ export interface Assets {
   find(name: string): Asset | undefined;
 }
 
-/** Reads and compresses the files. The tokens come first in `site.css`. */
+/** Reads and compresses the files, and the style sheet that reports have too. */
 export async function loadAssets(): Promise<Assets> {
   const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES).sort();
-  const contents = await Promise.all(names.map((name) => readFile(join(FOLDER, name), 'utf8')));
-  const files = names.map((name, at) => [name, (name === 'site.css' ? `${tokensCss()}\n` : '') + contents[at]!] as const);
+  const contents = await Promise.all(names.map(async (name) => [name, await readFile(join(FOLDER, name), 'utf8')] as const));
+  const files = [...contents, ['site.css', siteCss()] as const];
   const digest = createHash('sha256');
   for (const [name, text] of files) digest.update(`${name}\0${text}\0`);
   const version = digest.digest('hex').slice(0, 12);

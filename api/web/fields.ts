@@ -1,8 +1,7 @@
 /** Form fields: each has a label, and its hint and its error are linked to it. */
-import { attributes, html, NOTHING, type Attributes, type Html, type HtmlValue } from './html.ts';
+import { attributes, html, NOTHING, type Attributes, type Html, type HtmlValue } from '../../report/html/html.ts';
 import { wordsIn } from '../../report/words/words.ts';
-import { DEFAULT_LOCALE } from './languages.ts';
-import type { Locale } from '../../core/scan/locales.ts';
+import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
 
 /** What all fields have in common. `name` is the id too. */
 interface FieldOptions {

@@ -1,7 +1,5 @@
 /** Languages in addresses: English pages have no prefix, the others have `/de`, `/fr`, `/nl` or `/pl`. */
-import { LOCALES, type Locale } from '../../core/scan/locales.ts';
-
-export const DEFAULT_LOCALE: Locale = 'en';
+import { DEFAULT_LOCALE, LOCALES, type Locale } from '../../core/scan/locales.ts';
 
 /** The prefix of the addresses of a language, such as `/de`. */
 export const prefixOf = (locale: Locale): string => (locale === DEFAULT_LOCALE ? '' : `/${locale}`);

@@ -1,11 +1,11 @@
 /** The frame of every page: head, header with navigation, main part, footer. */
 import type { FastifyRequest } from 'fastify';
-import { type Locale, LOCALES } from '../../core/scan/locales.ts';
+import { DEFAULT_LOCALE, type Locale, LOCALES } from '../../core/scan/locales.ts';
 import { DASHBOARD_PATH, DOCS_PATH, KNOWN_ISSUES_PATH, SCANS_PATH } from '../../core/web-paths.ts';
 import { wordsIn } from '../../report/words/words.ts';
-import { attributes, html, type Html, type HtmlValue } from './html.ts';
-import { DEFAULT_LOCALE, inLanguage, splitLanguage } from './languages.ts';
-import { button, visuallyHidden } from './elements.ts';
+import { attributes, html, type Html, type HtmlValue } from '../../report/html/html.ts';
+import { inLanguage, splitLanguage } from './languages.ts';
+import { button, visuallyHidden } from '../../report/html/elements.ts';
 import { hiddenField } from './fields.ts';
 
 /** The person who is signed in, as layouts need it. The session plugin sets `request.viewer`. */

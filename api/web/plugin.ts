@@ -7,7 +7,7 @@ import helmet, { type FastifyHelmetOptions } from '@fastify/helmet';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import fp from 'fastify-plugin';
 import { accepts, type Assets, type FixedPage, isKnown, loadAssets, sendPacked } from './assets.ts';
-import type { Html } from './html.ts';
+import type { Html } from '../../report/html/html.ts';
 import type { Viewer } from './layout.ts';
 
 export interface PageReplyOptions {

@@ -8,6 +8,8 @@ const PLURALS = {
 } as const satisfies Record<string, readonly Intl.LDMLPluralRule[]>;
 
 export type Locale = keyof typeof PLURALS;
+/** The language of addresses without a language, and of the dashboard. */
+export const DEFAULT_LOCALE: Locale = 'en';
 export const LOCALES = Object.keys(PLURALS) as readonly Locale[];
 
 /** The plural categories of a language. */

@@ -1,6 +1,6 @@
 /**
  * Tests a page with the scanner's own axe-core: WCAG 2.2 AA and best practices. A commit has axe-core look at the wide light page
- * and measures the narrow one; the night does both for every size and scheme. api/web/tokens.test.ts has the colours of the dark one.
+ * and measures the narrow one; the night does both for every size and scheme. report/html/tokens.test.ts has the colours of the dark one.
  */
 import { expect } from 'chai';
 import type { CDPSession, Page } from 'playwright-core';

@@ -1,7 +1,7 @@
 /** Every component of the pages in its states, for tests. */
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import * as ui from '../../api/web/components.ts';
-import { html, type Html } from '../../api/web/html.ts';
+import { html, type Html } from '../../report/html/html.ts';
 
 const SAMPLE = '<img src="harbour.jpg">';
 

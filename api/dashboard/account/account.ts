@@ -9,7 +9,7 @@ import { clearSession, signedInOf } from '../../accounts/sessions/plugin.ts';
 import { FACTORS_PATH, ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import { button, confirmedForm, definitions, type FormError, link, linkButton, table, textField, time } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { browserName, recordForUser } from '../audit.ts';
 import { csrfField, doneOf, errorOf, signInOf, titledPage } from '../forms.ts';
 import { confirmPassword, NEW_PASSWORD, newPasswordErrors, newPasswordField, passwordField, WRONG_PASSWORD } from '../passwords.ts';

@@ -4,7 +4,7 @@ import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { clearSession, signedInOf } from '../../accounts/sessions/plugin.ts';
 import { actions, button, type FormError, link, linkButton, notice } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 import { csrfField, emailField, errorOf, titledPage } from '../forms.ts';
 import { recordEntry } from '../audit.ts';
 import { LEFT_BEHIND_PATH, noticesOf, tellLeftBehind } from '../../accounts/owner-notices.ts';

@@ -26,7 +26,7 @@ import {
   table,
   time,
 } from '../../web/components.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 import { ROLE_TEXTS } from '../names.ts';
 
 const CONFIG = { permission: null } as const;

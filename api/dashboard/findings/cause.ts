@@ -9,7 +9,7 @@ import { type CauseLine, type ReportView, ruleOf } from '../../../report/view/sc
 import { wordsIn } from '../../../report/words/words.ts';
 import { pictureName } from '../../scans/scan-views.ts';
 import { badge, code, contrast, elementPicture, externalLink, link, severityBadge, visuallyHidden } from '../../web/components.ts';
-import { attributes, html, type Html, NOTHING } from '../../web/html.ts';
+import { attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { count, ELEMENTS, number, pagesText, shown, siteLink } from '../scans/words.ts';
 import { KNOWN_ISSUES_PATH } from '../../../core/web-paths.ts';
 import type { ShownCause } from './select.ts';

@@ -4,7 +4,7 @@ import type { ReportView } from '../../../report/view/schema.ts';
 import { pagePath } from '../../../core/web-paths.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { button, type Choice, filters, hiddenField, link, pagination, tabs } from '../../web/components.ts';
-import { html, type Html, NOTHING } from '../../web/html.ts';
+import { html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { choiceFilter } from '../scans/list-query.ts';
 import { CAUSES, count, ELEMENTS, number, siteLink } from '../scans/words.ts';
 import { causeItem, titleOf } from './cause.ts';

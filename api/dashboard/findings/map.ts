@@ -1,6 +1,6 @@
 /** The map of a page: where its findings are, as numbered marks that lead to their list. Pure. */
 import type { Box, PageSize } from '../../../report/schema/page.ts';
-import { attributes, html, type Html, NOTHING } from '../../web/html.ts';
+import { attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { count, ELEMENTS, number } from '../scans/words.ts';
 
 /** The width of the drawing, in its units, which are CSS pixels on a wide screen. */

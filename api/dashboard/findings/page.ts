@@ -6,7 +6,7 @@ import type { CauseLine, ReportView, ViewPage } from '../../../report/view/schem
 import { pagePath, pagesPath, scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
 import { pagePictureName, pictureName } from '../../scans/scan-views.ts';
 import { definitions, elementPicture, link, notice, pagination, severityBadge } from '../../web/components.ts';
-import { html, type Html, NOTHING } from '../../web/html.ts';
+import { html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { count, ELEMENTS, number, partsOf, shown, siteLink, violations } from '../scans/words.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';

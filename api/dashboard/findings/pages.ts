@@ -5,7 +5,7 @@ import { isIncomplete, scanNotes } from '../../../report/view/gaps.ts';
 import type { ReportView, ViewPage } from '../../../report/view/schema.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { badge, link, pagination, table, tabs } from '../../web/components.ts';
-import { addressOf, html, type Html, type HtmlValue, NOTHING } from '../../web/html.ts';
+import { addressOf, html, type Html, type HtmlValue, NOTHING } from '../../../report/html/html.ts';
 import { count, nothingYet, number, pagesText, shown, siteLink, violations } from '../scans/words.ts';
 
 const { texts: words } = wordsIn('en', 'report');

@@ -9,7 +9,7 @@ import { openSchema } from '../../../report/view/bounds.ts';
 import { type CauseLine, type FindingsPlace, type ReportView, ruleOf } from '../../../report/view/schema.ts';
 import { READ_LIMITS } from '../../scans/scan-views.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import { addressOf } from '../../web/html.ts';
+import { addressOf } from '../../../report/html/html.ts';
 import { scanPath } from '../../../core/web-paths.ts';
 
 /** Reads a part of the findings of the scan; null if it cannot be read. */

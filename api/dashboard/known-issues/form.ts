@@ -4,7 +4,7 @@ import { KNOWN_ISSUES_PATH, scanPath, SCANS_PATH } from '../../../core/web-paths
 import { KNOWN_ISSUE_MAX_DAYS } from '../../../core/scan/known-issues.ts';
 import type { CauseLine } from '../../../report/view/schema.ts';
 import { actions, button, choices, definitions, type FormError, hiddenField, linkButton, severityBadge } from '../../web/components.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 import { NewKnownIssue } from '../../accounts/known-issues.ts';
 import { schemaForm, type Typed } from '../schema-form.ts';
 import { csrfField, errorOf, titledPage } from '../forms.ts';

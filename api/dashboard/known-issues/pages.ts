@@ -17,7 +17,7 @@ import {
   table,
   time,
 } from '../../web/components.ts';
-import { addressOf, html, type Html, type HtmlValue, NOTHING } from '../../web/html.ts';
+import { addressOf, html, type Html, type HtmlValue, NOTHING } from '../../../report/html/html.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import type { ActorNames } from '../names.ts';
 import { shown } from '../scans/words.ts';

@@ -18,7 +18,7 @@ import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { link } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { addressOf, html, type Html } from '../../web/html.ts';
+import { addressOf, html, type Html } from '../../../report/html/html.ts';
 import { titleOf } from '../findings/cause.ts';
 import { detailsOf, findCause } from '../findings/select.ts';
 import { doneOf, formIdOf, idOfForm } from '../forms.ts';

@@ -5,7 +5,7 @@ import { isUuid } from '../../../core/uuid.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { rateLimited } from '../../http/plugins/denials.ts';
-import type { Html } from '../../web/html.ts';
+import type { Html } from '../../../report/html/html.ts';
 
 /** Counts a request for a limit of the organisation, which it shares with the API. @throws ApiError if the limit is reached */
 export async function admit(request: FastifyRequest, reply: FastifyReply, policy: 'submissions' | 'reports'): Promise<void> {

@@ -6,7 +6,7 @@ import type { CauseChange } from '../../../report/schema/root-cause.ts';
 import type { Comparison } from '../../../report/workers/comparisons.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { figure, foldedCard, link, notice, severityBadge, time } from '../../web/components.ts';
-import { attributes, html, type Html } from '../../web/html.ts';
+import { attributes, html, type Html } from '../../../report/html/html.ts';
 import { CAUSES, count, ELEMENTS, number, pagesText, shown, siteLink } from './words.ts';
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 

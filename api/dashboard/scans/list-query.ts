@@ -5,7 +5,7 @@ import { type Position, SEARCH_TEXT_MAX } from '../../../stores/scans/positions.
 import { type ScanSearch, type VerdictFilter, VERDICTS } from '../../../stores/scans/scan-search.ts';
 import { SCANS_PATH } from '../../../core/web-paths.ts';
 import { decodeCursor, encodeCursor } from '../../http/pagination.ts';
-import { addressOf, attributes, html, type Html } from '../../web/html.ts';
+import { addressOf, attributes, html, type Html } from '../../../report/html/html.ts';
 import { WORDS } from '../../../report/words/words.ts';
 import { button, type Choice, filters, link } from '../../web/components.ts';
 

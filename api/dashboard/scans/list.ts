@@ -6,7 +6,7 @@ import { isTerminal } from '../../../core/scan/phases.ts';
 import type { Position } from '../../../stores/scans/positions.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { type Column, emptyState, link, linkButton, notice, pagination, table, type TableRow, time } from '../../web/components.ts';
-import { attributes, html, type Html } from '../../web/html.ts';
+import { attributes, html, type Html } from '../../../report/html/html.ts';
 import { actorNames, type ActorNames } from '../names.ts';
 import { ALL_SCANS, filterForm, isFiltered, listHref, type ListQuery, readListQuery, toSearch } from './list-query.ts';
 import { mayCall } from '../../../core/accounts.ts';

@@ -18,7 +18,7 @@ import {
   progress,
   visuallyHidden,
 } from '../../web/components.ts';
-import { attributes, html, type Html, NOTHING } from '../../web/html.ts';
+import { attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import type { ActorNames } from '../names.ts';
 import { causeList } from '../findings/list.ts';
 import { pagesSummary } from '../findings/pages.ts';

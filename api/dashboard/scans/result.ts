@@ -30,7 +30,7 @@ import {
   time,
   type NoticeKind,
 } from '../../web/components.ts';
-import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
+import { html, NOTHING, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import type { ActorNames } from '../names.ts';
 import { CONSENT_WORDS, HASH_ROUTE_WORDS, number, originOf, pagesText, siteLink } from './words.ts';
 

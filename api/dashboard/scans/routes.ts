@@ -14,7 +14,7 @@ import { annotate } from '../../http/plugins/request-log.ts';
 import { type ReportKind, reportLink } from '../../scans/reports.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { breadcrumb } from '../../web/components.ts';
-import { html } from '../../web/html.ts';
+import { html } from '../../../report/html/html.ts';
 import { isOfManifest } from '../../scans/cancellation.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { actorNames } from '../names.ts';

@@ -16,7 +16,7 @@ import { button, checkbox, type Choice, type FormError, hiddenField, selectField
 import type { Form } from '../../web/html-scope.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { wordsIn } from '../../../report/words/words.ts';
-import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { errorOf, formErrors } from '../forms.ts';
 import { CONSENT_WORDS, HASH_ROUTE_WORDS, number } from './words.ts';
 

@@ -1,6 +1,6 @@
 /** The scores of the scans of one address over time: as a line, with new and fixed violations as bars, and in a table. Pure. */
 import { chartFrame, type Column, foldedCard, link, table, time } from '../../web/components.ts';
-import { attributes, html, type Html, NOTHING } from '../../web/html.ts';
+import { attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { date, number } from './words.ts';
 
 const COLUMNS: readonly Column[] = [{ text: 'Scan' }, { text: 'Score', numeric: true }, { text: 'Violations', numeric: true }];

@@ -5,7 +5,7 @@ import type { ConsentChoice, HashRoutes } from '../../../core/scan/options.ts';
 import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { badge, type BadgeKind, externalLink, severityIcon, visuallyHidden } from '../../web/components.ts';
-import { html, type Html, NOTHING } from '../../web/html.ts';
+import { html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { keyIdOf } from '../../../core/accounts.ts';
 import type { ActorNames } from '../names.ts';

@@ -25,7 +25,7 @@ import { admit } from '../scans/deps.ts';
 import { explained, SCAN_FORM_LIMIT_BYTES, textOf } from '../scans/actions.ts';
 import { createScanForm, scanFields, type ScanForm, type ScanFormValues } from '../scans/scan-form.ts';
 import { DASHBOARD_SCHEDULES_MAX, SCHEDULE_TEXT_MAX } from '../../../core/protocol/scan-schedules.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 import { number } from '../scans/words.ts';
 import { type LiveSchedule, nullIfReadOnly, type ScheduleManagement, versionOf, wantedOf } from '../../schedules/management.ts';
 import { backTo, NEXT_RUNS, ONE, type One, refOf, runTimes, WRITE } from './pages.ts';

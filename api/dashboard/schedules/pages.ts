@@ -19,7 +19,7 @@ import {
   table,
   time,
 } from '../../web/components.ts';
-import { html, type Html, type HtmlValue, NOTHING } from '../../web/html.ts';
+import { html, type Html, type HtmlValue, NOTHING } from '../../../report/html/html.ts';
 import type { ActorNames } from '../names.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import { scanTable } from '../scans/list.ts';

@@ -15,7 +15,7 @@ import { admit } from '../scans/deps.ts';
 import { explained, textOf } from '../scans/actions.ts';
 import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
 import { code, emptyState, foldedCard, link, linkButton, pagination } from '../../web/components.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 
 import { scheduleForms } from './form.ts';
 import { createScheduleManagement, isReadOnly, nullIfReadOnly, shownOf } from '../../schedules/management.ts';

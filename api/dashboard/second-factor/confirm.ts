@@ -5,7 +5,7 @@ import { isReauthenticated, signedInOf } from '../../accounts/sessions/plugin.ts
 
 import { button, type FormError, hiddenField, linkButton } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { html, type HtmlValue } from '../../web/html.ts';
+import { html, type HtmlValue } from '../../../report/html/html.ts';
 import { confirmPassword, passwordField } from '../passwords.ts';
 import { csrfField, errorOf, signInOf, titledPage, usernameField } from '../forms.ts';
 import { startSession } from '../sign-in/start-session.ts';

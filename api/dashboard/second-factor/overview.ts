@@ -16,7 +16,7 @@ import {
   table,
   time,
 } from '../../web/components.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import { APP_PATH, CODES_PATH, NEW_PASSKEY_PATH, passkeyPath } from './pages.ts';
 import { passkeysOf } from './passkeys.ts';

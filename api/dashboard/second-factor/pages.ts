@@ -17,7 +17,7 @@ import {
   textField,
   time,
 } from '../../web/components.ts';
-import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { csrfField, errorOf, titledPage } from '../forms.ts';
 import { CODE, passkeyForm } from './proof.ts';
 

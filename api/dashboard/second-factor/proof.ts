@@ -9,7 +9,7 @@ import { button, type FormError, hiddenField, link, textField } from '../../web/
 import { formOf } from '../../web/html-scope.ts';
 import { errorOf, mustWait } from '../forms.ts';
 import { recordForUser } from '../audit.ts';
-import { addressOf, attributes, html, type Html, type HtmlValue } from '../../web/html.ts';
+import { addressOf, attributes, html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import type { Factors } from '../../../stores/accounts/second-factors.ts';
 import { passkeysOf } from './passkeys.ts';
 

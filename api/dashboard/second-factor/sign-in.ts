@@ -5,7 +5,7 @@ import type { PendingSignIn } from '../../../stores/accounts/pending-sign-ins.ts
 import { csrfToken, hasCsrfToken } from '../../accounts/sessions/plugin.ts';
 import { FACTORS_PATH, ownPath } from '../../accounts/sessions/require-session.ts';
 import { type FormError, hiddenField, link, linkButton } from '../../web/components.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 import { FORM_EXPIRED, linkEnded, mustWait, plainPage } from '../forms.ts';
 import { startSession } from '../sign-in/start-session.ts';
 import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';

@@ -19,7 +19,7 @@ import {
   tabs,
   time,
 } from '../../web/components.ts';
-import { addressOf, html, type Html } from '../../web/html.ts';
+import { addressOf, html, type Html } from '../../../report/html/html.ts';
 import { type ActorNames, ROLE_TEXTS } from '../names.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import { KEYS_PATH } from '../../../core/web-paths.ts';

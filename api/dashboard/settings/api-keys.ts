@@ -15,7 +15,7 @@ import { actions, button, code, definitions, type FormError, hiddenField, link, 
 import { formOf } from '../../web/html-scope.ts';
 import { actorNames } from '../names.ts';
 import { csrfField, formIdOf, idOfForm, titledPage } from '../forms.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 import { answerForm, schemaForm, type Typed } from '../schema-form.ts';
 import { requireReauthentication } from '../second-factor/confirm.ts';
 import { tellOfKey } from '../../accounts/owner-notices.ts';

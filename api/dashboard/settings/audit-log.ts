@@ -6,7 +6,7 @@ import { scanPath } from '../../../core/web-paths.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { button, emptyState, filters, link, linkButton, pagination, selectField, table, tabs, time } from '../../web/components.ts';
-import { addressOf, html, type Html } from '../../web/html.ts';
+import { addressOf, html, type Html } from '../../../report/html/html.ts';
 import { scanOfEntry } from '../../scans/cancellation.ts';
 import { actorNames, type ActorNames } from '../names.ts';
 import { titledPage } from '../forms.ts';

@@ -15,7 +15,7 @@ import { callerOf } from '../../http/plugins/auth.ts';
 import { requirePermission } from '../../http/plugins/permissions.ts';
 import { actions, badge, button, confirmedForm, emptyState, hiddenField, link, table } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 import { createScheduleManagement } from '../../schedules/management.ts';
 import { changeWebhook, removeWebhook } from '../../webhooks/management.ts';
 import { csrfField, doneOf, titledPage } from '../forms.ts';

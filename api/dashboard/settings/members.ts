@@ -27,7 +27,7 @@ import { ROLE_CHOICES, ROLE_TEXTS, roleOf } from '../names.ts';
 import { type Role, ROLES } from '../../../core/accounts.ts';
 import type { Member } from '../../../stores/accounts/users.ts';
 import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
-import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { providerDecides } from '../../accounts/sessions/role-mapping.ts';
 import { MEMBERS_PATH } from '../../../core/web-paths.ts';
 import { requireReauthentication } from '../second-factor/confirm.ts';

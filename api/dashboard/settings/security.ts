@@ -6,7 +6,7 @@ import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { FACTORS_PATH } from '../../accounts/sessions/require-session.ts';
 import { button, type FormError, link } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import { requireReauthentication } from '../second-factor/confirm.ts';
 

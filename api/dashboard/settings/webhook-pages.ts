@@ -21,7 +21,7 @@ import {
   time,
   hiddenField,
 } from '../../web/components.ts';
-import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import type { ActorNames } from '../names.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import type { Delivery } from '../../../stores/outbox/deliveries.ts';

@@ -21,7 +21,7 @@ import { actorNames } from '../names.ts';
 import { csrfField, doneOf, formIdOf, idOfForm, titledPage } from '../forms.ts';
 import type { Webhook } from '../../../stores/webhooks/webhooks.ts';
 import { actions, button, code, definitions, type FormError, hiddenField, link, linkButton, notice } from '../../web/components.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 import { webhookListPage, webhookPage } from './webhook-pages.ts';
 
 const PERMISSION = { config: { permission: 'webhooks:write' } } as const;

@@ -11,7 +11,7 @@ import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.
 import { providerDecides } from '../../accounts/sessions/role-mapping.ts';
 import { recordEntry } from '../audit.ts';
 import { afterPassword } from '../second-factor/sign-in.ts';
-import { type Html, html } from '../../web/html.ts';
+import { type Html, html } from '../../../report/html/html.ts';
 import { NAME_MAX, ROLE_TEXTS } from '../names.ts';
 import { ownPath } from '../../accounts/sessions/require-session.ts';
 import { continued, startSession } from './start-session.ts';

@@ -10,7 +10,7 @@ import { recordSignInFailure } from '../audit.ts';
 import { passkeysOf } from '../second-factor/passkeys.ts';
 import { afterPassword } from '../second-factor/sign-in.ts';
 import { emailField, errorOf, FORM_EXPIRED, mustWait, PASSWORDS_OFF, plainPage, signInOf } from '../forms.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 import { passwordField } from '../passwords.ts';
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import { PASSWORD_WAIT_MS } from '../../../stores/accounts/passwords.ts';

@@ -10,7 +10,7 @@ import { emailField, FORM_EXPIRED, linkEnded, mustWait, plainPage, usernameField
 import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.ts';
 import { recordForUser } from '../audit.ts';
 import { afterPassword } from '../second-factor/sign-in.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 
 export const RESET_PATH = '/dashboard/reset-password';
 const LIMITED = { config: { network: 'links' } } as const;

@@ -6,7 +6,7 @@ import { ApiError } from '../../http/errors.ts';
 import { deleteSite, type SiteDeletion } from '../../scans/deletion.ts';
 import { actions, button, type FormError, linkButton, notice, textField } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { html } from '../../web/html.ts';
+import { html } from '../../../report/html/html.ts';
 import { csrfField, errorOf, titledPage } from '../forms.ts';
 
 const PATH = '/dashboard/sites/:site/delete';

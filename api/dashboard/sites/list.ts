@@ -17,7 +17,7 @@ import {
   type TableRow,
   time,
 } from '../../web/components.ts';
-import { addressOf, attributes, html, type Html, NOTHING } from '../../web/html.ts';
+import { addressOf, attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { firstSteps, type Steps } from '../credits.ts';
 import { ALL_SCANS, choiceFilter, listHref, positionOf, textFilter, VERDICT_CHOICES } from '../scans/list-query.ts';
 import { nothingYet, number, partsOf, stateBadge, violations } from '../scans/words.ts';

@@ -7,7 +7,7 @@ import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { Site } from '../../../stores/scans/sites.ts';
 import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
 import { actions, breadcrumb, card, figure, link, linkButton, notice, severityCounts, time } from '../../web/components.ts';
-import { addressOf, html, type Html, NOTHING } from '../../web/html.ts';
+import { addressOf, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { ALL_SCANS, listHref } from '../scans/list-query.ts';
 import { scheduleTable } from '../schedules/pages.ts';
 import { nothingYet, number, originOf, pagesText, partsOf, PHASE_WORDS, stateBadge, verdictBadge } from '../scans/words.ts';

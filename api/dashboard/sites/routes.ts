@@ -11,7 +11,7 @@ import { callerOf } from '../../http/plugins/auth.ts';
 import { actorNames } from '../names.ts';
 import { ApiError } from '../../http/errors.ts';
 import { notice } from '../../web/components.ts';
-import { html } from '../../web/html.ts';
+import { html } from '../../../report/html/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { doneOf } from '../forms.ts';
 import { readSteps } from '../credits.ts';

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { API_REFERENCE_PATH } from '../../../core/web-paths.ts';
 import * as ui from '../../web/components.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html } from '../../../report/html/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';
 import { wordsIn } from '../../../report/words/words.ts';

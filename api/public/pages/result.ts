@@ -9,7 +9,7 @@ import { type ReportView, ruleOf } from '../../../report/view/schema.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { pictureName } from '../../scans/scan-views.ts';
 import * as ui from '../../web/components.ts';
-import { attributes, html, type Html, NOTHING } from '../../web/html.ts';
+import { attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 
 export interface ResultOptions {

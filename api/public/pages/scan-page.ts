@@ -8,7 +8,7 @@ import type { PublicScan } from '../../../stores/scans/public-scans.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
 import * as ui from '../../web/components.ts';
-import { attributes, html, type Html } from '../../web/html.ts';
+import { attributes, html, type Html } from '../../../report/html/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';
 import { wordsIn } from '../../../report/words/words.ts';

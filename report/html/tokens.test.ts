@@ -5,6 +5,7 @@ import { contrast } from '../../test/support/contrast.ts';
 import { color, COLOR_NAMES, type Mode } from '../../core/colors.ts';
 import { PART_PAIRS, TEXT_PAIRS, tokensCss } from './tokens.ts';
 
+const ROOT = join(import.meta.dirname, '..', '..');
 const MODES: Mode[] = ['light', 'dark'];
 
 describe('design tokens', () => {
@@ -32,9 +33,9 @@ describe('design tokens', () => {
   });
 
   it('are the only colours and the only custom properties of the style sheets', () => {
-    const files = globSync('*.css', { cwd: join(import.meta.dirname, 'assets') });
-    expect(files).to.include.members(['docs.css', 'site.css']);
-    const css = files.map((file) => readFileSync(join(import.meta.dirname, 'assets', file), 'utf8')).join('\n');
+    const files = globSync(['report/html/*.css', 'api/web/assets/*.css'], { cwd: ROOT });
+    expect(files).to.include.members(['api/web/assets/docs.css', 'report/html/site.css']);
+    const css = files.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n');
     expect(css.match(/#[0-9a-f]{3,8}\b(?![^{}]*\{)/gi) ?? []).to.deep.equal([]);
     const used = new Set([...css.matchAll(/var\((--[a-z0-9-]+)\)/g)].map(([, name]) => name!));
     expect([...used].filter((name) => !tokensCss().includes(`${name}:`))).to.deep.equal([]);

@@ -1,4 +1,6 @@
 /** Design tokens: the only place that names sizes; core/colors.ts has the colours. `tokensCss` makes custom properties of them (tokens.test.ts). */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { color, COLOR_NAMES, type ColorName, type Mode } from '../../core/colors.ts';
 
 /** Sizes of text as [size, line height]. Large sizes shrink on narrow screens. */
@@ -60,3 +62,6 @@ export function tokensCss(): string {
     `@media print{:root{color-scheme:light;${declarations('light')}--ground:#ffffff;}}`,
   ].join('\n');
 }
+
+/** The style sheet of pages and reports: the tokens, then the rules. */
+export const siteCss = (): string => `${tokensCss()}\n${readFileSync(join(import.meta.dirname, 'site.css'), 'utf8')}`;

@@ -8,7 +8,7 @@ import { attributes, html } from './html.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 /** Mails have styles in their elements, because many programs that show them ignore style sheets. */
 const isMail = (file: string): boolean => file.startsWith('api/outbox/mail-');
-const sources = globSync('{api,operator}/**/*.ts', { cwd: ROOT, exclude: ['**/*.test.ts'] });
+const sources = globSync('{api,operator,report}/**/*.ts', { cwd: ROOT, exclude: ['**/*.test.ts'] });
 
 describe('html templates', () => {
   it('escape texts and attribute values', () => {
@@ -51,16 +51,16 @@ describe('html templates', () => {
 });
 
 describe('the sources of pages', () => {
-  it('use raw HTML only in api/web', () => {
+  it('use raw HTML only in api/web and report/html', () => {
     const raw = sources.filter((file) =>
       /\braw\b[^;]*from '[^']*(?:html\.ts|hono\/html)'|\braw\(/.test(readFileSync(join(ROOT, file), 'utf8')),
     );
-    expect(raw.filter((file) => !file.startsWith('api/web/'))).to.deep.equal([]);
+    expect(raw.filter((file) => !/^(api\/web|report\/html)\//.test(file))).to.deep.equal([]);
   });
 
   it('import hono in one file only, apart from mails', () => {
     const importers = sources.filter((file) => /from 'hono/.test(readFileSync(join(ROOT, file), 'utf8')));
-    expect(importers.filter((file) => file.startsWith('api/') && !isMail(file))).to.deep.equal(['api/web/html.ts']);
+    expect(importers.filter((file) => !isMail(file))).to.deep.equal(['report/html/html.ts']);
   });
 
   it('put attribute values in quotes, and contain neither inline scripts nor inline styles', () => {
@@ -69,7 +69,7 @@ describe('the sources of pages', () => {
         .split('\n')
         .filter(
           (line) =>
-            file.startsWith('api/') &&
+            /^(api|report\/html)\//.test(file) &&
             !isMail(file) &&
             (/<[a-z][^`]*\s[a-z-]+=\$\{/.test(line) ||
               /<[a-z][^>`]*\s(?:style|on[a-z]+)="/.test(line) ||

@@ -1,12 +1,10 @@
-/** Small parts of pages: buttons, links, badges, headings, dates, colours, QR codes. A button does something; a link goes somewhere. */
-import encode from 'qr';
+/** Small parts of pages: buttons, links, badges, headings, dates, colours. A button does something; a link goes somewhere. */
 import { attributes, type Attributes, html, type Html, type HtmlValue } from './html.ts';
 import { type Impact, IMPACTS } from '../../core/scan/impacts.ts';
-import type { Locale } from '../../core/scan/locales.ts';
-import { wordsIn } from '../../report/words/words.ts';
-import { DEFAULT_LOCALE } from './languages.ts';
-import type { ReportNode } from '../../report/schema/page.ts';
-import { contrastText, isDrawable } from '../../report/view/sentences.ts';
+import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
+import { wordsIn } from '../words/words.ts';
+import type { ReportNode } from '../schema/page.ts';
+import { contrastText, isDrawable } from '../view/sentences.ts';
 
 export type ButtonKind = 'primary' | 'secondary' | 'danger' | 'quiet';
 
@@ -142,18 +140,3 @@ const swatch = (color: string): Html =>
   html`<svg class="contrast-color" viewBox="0 0 18 18" width="18" height="18" aria-hidden="true" focusable="false">
     <rect width="18" height="18" fill="${color}" />
   </svg>`;
-
-/** The empty modules around the code that readers need. */
-const BORDER = 4;
-
-/**
- * A QR code as SVG: dark on light in both modes, because many readers do not read the reverse.
- * @param label what it contains, for screen readers
- */
-export function qrCode(text: string, label: string): Html {
-  const rows = encode(text, 'raw', { border: BORDER });
-  const path = rows.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : []))).join('');
-  return html`<svg${attributes({ class: 'qr-code', viewBox: `0 0 ${rows.length} ${rows.length}`, role: 'img', 'aria-label': label, 'shape-rendering': 'crispEdges' })}>
-    <rect width="100%" height="100%" fill="#fff" /><path d="${path}" fill="#000" />
-  </svg>`;
-}

@@ -1,6 +1,6 @@
 /**
  * Templates of pages. `html` escapes every value except the results of other templates. Write quotes around each attribute
- * value, or use `attributes`. Only files of `api/web/` may use `raw` (html.test.ts).
+ * value, or use `attributes`. Only files of `api/web/` and `report/html/` may use `raw` (html.test.ts).
  */
 import { html as template, raw } from 'hono/html';
 
