@@ -193,6 +193,8 @@ export const ReportDiscovery = Type.Object(
     other_hosts_left: Count,
     /** Sitemaps of which only the beginning was read, because it lists more pages than the scan may test. */
     sitemaps_cut: Count,
+    /** Only if there are some: further hosts of the scan (`crawl.hosts`) of which no link and no sitemap names a page. */
+    hosts_unnamed: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
   },
   closed,
 );

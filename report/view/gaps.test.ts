@@ -55,9 +55,15 @@ describe('what a message says about pages that a scan may have missed', () => {
   for (const [name, discovery, scan, note] of cases) it(name, () => expect(discoveryNote(discovery, scan)).to.equal(note));
 
   it('names all hosts in its notes', () => {
-    const notes = discoveryNotes({ ...found(3, ['a.test', 1, 2], ['b.test', 0, 1]), other_hosts_left: 7, sitemaps_cut: 1 });
+    const notes = discoveryNotes({
+      ...found(3, ['a.test', 1, 2], ['b.test', 0, 1]),
+      other_hosts_left: 7,
+      sitemaps_cut: 1,
+      hosts_unnamed: ['shop.a.test'],
+    });
     expect(notes.map(({ kind, message }) => `${kind} ${message}`)).to.deep.equal([
       'other_hosts Not part of the scan: a.test (1 link and 2 sitemap entries), b.test (1 sitemap entry), more hosts (7 addresses). To test one with this site, set crawl.hosts (--host); if this site is a preview of it, set crawl.rewriteHost (--rewrite-host).',
+      'hosts_unnamed No page of shop.a.test was tested, because no link and no sitemap of the site names one.',
       'sitemaps_cut 1 sitemap was not read to the end, because enough pages were found before.',
     ]);
   });

@@ -108,10 +108,11 @@ const TO_DO_FOR_HOSTS =
 
 /** What links and sitemaps name beside the pages of the scan. */
 export function discoveryNotes(found: ReportDiscovery): { kind: string; message: string }[] {
-  const { other_hosts: hosts, other_hosts_left: left, hash_links: hash, sitemaps_cut: cut } = found;
+  const { other_hosts: hosts, other_hosts_left: left, hash_links: hash, sitemaps_cut: cut, hosts_unnamed: unnamed = [] } = found;
   const named = [...hosts.map((host) => `${host.host} (${namesOf(host)})`), ...(left > 0 ? [`more hosts (${left} addresses)`] : [])];
   const notes: [count: number, kind: string, message: string][] = [
     [hosts.length, 'other_hosts', `Not part of the scan: ${named.join(', ')}. ${TO_DO_FOR_HOSTS}`],
+    [unnamed.length, 'hosts_unnamed', `No page of ${unnamed.join(', ')} was tested, because no link and no sitemap of the site names one.`],
     [hash, 'hash_links', `${plural(hash, 'link leads', 'links lead')} to fragments that name no element. ${TO_DO_FOR_VIEWS}`],
     [cut, 'sitemaps_cut', `${plural(cut, 'sitemap was', 'sitemaps were')} not read to the end, because enough pages were found before.`],
   ];

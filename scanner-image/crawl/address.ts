@@ -182,7 +182,7 @@ export const rewritten = (url: URL, site: URL, { rewriteHost }: Pick<LinkRules, 
   isOnHost(url, rewriteHost) ? moveTo(site, new URL(url)) : url;
 
 /** Whether a URL is on a host: `example.org`, also with `www.`, or any name below `*.example.org`; each with its port. */
-function isOnHost(url: URL, pattern: string): boolean {
+export function isOnHost(url: URL, pattern: string): boolean {
   const isDomain = pattern.startsWith('*.');
   const wanted = URL.parse(`${url.protocol}//${isDomain ? pattern.slice(2) : pattern}`);
   if (wanted === null) return false;

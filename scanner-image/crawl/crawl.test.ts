@@ -32,6 +32,7 @@ async function start(count: number, workers: number) {
       origin: () => new URL(ORIGIN),
       targetOf: (link) => targetOf(link, new URL(ORIGIN)),
       isOwn: () => true,
+      hosts: [],
       admit: () => Promise.resolve(null),
       hasRoutes: false,
       crawlDelayMs: () => 0,

@@ -43,6 +43,7 @@ function process(visits: Record<string, Shown>): { taken: string[]; listed: stri
   const crawled = createCrawledPages(frontier, {
     start: SITE,
     targetOf: (link) => targetOf(link, SITE),
+    hosts: [],
     hasRoutes: false,
     exclusionOf: () => null,
   });

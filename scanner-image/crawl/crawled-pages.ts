@@ -8,7 +8,7 @@ import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/sche
 import type { ReportDiscovery } from '../../report/schema/report.ts';
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
 import type { FailedVisit, Links, PageFacts, Visit } from '../page/visit/visit.ts';
-import { type PageAddress, repeatsItself } from './address.ts';
+import { isOnHost, type PageAddress, repeatsItself } from './address.ts';
 import {
   arrivalOf,
   createDiscovery,
@@ -53,7 +53,7 @@ export interface Listing {
 }
 
 /** The parts of a site that the pages of a crawl need. */
-type CrawledSite = Pick<Site, 'start' | 'targetOf' | 'hasRoutes' | 'exclusionOf'>;
+type CrawledSite = Pick<Site, 'start' | 'targetOf' | 'hosts' | 'hasRoutes' | 'exclusionOf'>;
 
 export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
   const exclusions = createExclusions();
@@ -61,7 +61,12 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
   const duplicates = createDuplicates();
   const discovery = createDiscovery();
   let sitemapsCut = 0;
-  const { queueLinks, queueLink } = createLinkQueue(frontier, site, { exclusions, referrers, discovery });
+  /** The further hosts of which no link and no sitemap named a page until now. */
+  const hostsUnnamed = new Set(site.hosts);
+  function nameHost({ href }: PageAddress): void {
+    for (const host of hostsUnnamed) if (isOnHost(new URL(href), host)) hostsUnnamed.delete(host);
+  }
+  const { queueLinks, queueLink } = createLinkQueue(frontier, site, { exclusions, referrers, discovery, nameHost });
   /** The `url` of the page whose test covers an address, by the address's key. */
   const coveredBy = new Map<string, string>();
   /** The spelling in which an address was tested, by its key. */
@@ -144,6 +149,7 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
     takeSitemaps({ pages, left, beyond, named, cut }: SitemapPages): void {
       for (const { page, sitemap } of pages) {
         frontier.add(page, 1);
+        nameHost(page);
         referrers.follow(page.key, sitemap);
       }
       for (const { page, why, sitemap } of left) if (exclusions.add(page, why)) referrers.follow(page.key, sitemap);
@@ -158,7 +164,11 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
         pages: referrers.addTo([...listed.pages, ...exclusions.pages()]),
         redirectTargets: listed.redirectTargets,
         addressesLeft: exclusions.beyond() + frontier.left(),
-        discovery: { ...discovery.found(), sitemaps_cut: sitemapsCut },
+        discovery: {
+          ...discovery.found(),
+          sitemaps_cut: sitemapsCut,
+          ...(hostsUnnamed.size > 0 && { hosts_unnamed: [...hostsUnnamed] }),
+        },
       };
     },
   };
@@ -179,8 +189,9 @@ const leadsElsewhere = ({ url }: Candidate, visit: FailedVisit): visit is Failed
 function createLinkQueue(
   frontier: Frontier,
   site: CrawledSite,
-  { exclusions, referrers, discovery }: { exclusions: Exclusions; referrers: Referrers; discovery: Discovery },
+  known: { exclusions: Exclusions; referrers: Referrers; discovery: Discovery; nameHost: (page: PageAddress) => void },
 ) {
+  const { exclusions, referrers, discovery, nameHost } = known;
   /** The keys of pages by processed links; null for a link that is no page. */
   const processed = new Map<string, string | null>();
 
@@ -192,6 +203,7 @@ function createLinkQueue(
     else if (target?.kind === 'file' || (target?.kind === 'page' && isFile)) discovery.name('files', target.page.key);
     if (target?.kind !== 'page' || isFile) return null;
     const { page } = target;
+    nameHost(page);
     let wrong: WrongPage | null = null;
     const exclusionOf = (address: PageAddress): WrongPage | null => site.exclusionOf(address) ?? (repeatsItself(address) ? ENDLESS : null);
     const added = frontier.add(page, on.depth + 1, () => (wrong = exclusionOf(page)) !== null);

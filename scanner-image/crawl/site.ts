@@ -37,6 +37,8 @@ export interface Site {
   isOwn(url: URL): boolean;
   /** Reads robots.txt of a further host before its first page is requested. Returns why a page of it must not be, or null. */
   admit(url: URL): Promise<WrongPage | null>;
+  /** The further hosts of the scan, as in `CrawlRules`. */
+  hosts: readonly string[];
   /** Whether all fragments of addresses are routes. */
   hasRoutes: boolean;
   /** The distance between the starts of two pages of the host of a URL, in milliseconds. */
@@ -119,6 +121,7 @@ export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> 
     start,
     signedIn,
     origin: () => origin,
+    hosts: crawl.hosts,
     hasRoutes,
     targetOf: targetIn,
     isOwn,

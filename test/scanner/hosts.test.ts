@@ -65,9 +65,10 @@ describe('further hosts of a scan', () => {
       shop: { '/a': html(`${link('/c', '$www/back')}${FAULT}`), '/b': html('b'), '/c': html('c'), '/listed': html('listed') },
       blog: { '/': html('blog') },
     });
-    const { tested, all, pages, discovery } = await scanHosts(['shop']);
+    const { tested, all, pages, discovery } = await scanHosts(['shop', 'blok']);
     expect(tested).to.deep.equal(['shop/a', 'shop/b', 'shop/c', 'shop/listed', 'www/']);
     expect(all).to.include.members(['www/moved excluded', 'www/back http_error']);
+    expect(discovery.hosts_unnamed?.map((host) => host.split('.')[0])).to.deep.equal(['blok']);
     expect(discovery.other_hosts.map(({ host }) => host.split('.')[0])).to.have.members(['blog', 'other']);
     expect(requests.filter((request) => request.startsWith('blog'))).to.deep.equal([]);
     expect(pages.find(({ url }) => url.endsWith('/moved'))).to.include({ final_url: pages.find(({ url }) => url.endsWith('/b'))!.url });
