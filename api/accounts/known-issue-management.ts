@@ -4,9 +4,10 @@ import { auditName } from '../../core/accounts.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { endMistake, isEnding, readSite, targetMistake, type KnownIssue } from '../../core/scan/known-issues.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { ChangedKnownIssue, KnownIssueChange, KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
+import { changeableOf, type ChangedKnownIssue, type KnownIssueChange, type KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { ApiError, ValidationFailure, type ValidationType } from '../http/errors.ts';
 import { callerOf } from '../http/plugins/auth.ts';
+import { etagOf, readToMatch } from '../http/preconditions.ts';
 import { recordChange, storesOf } from './scoped-stores.ts';
 
 export interface KnownIssueManagementDeps {
@@ -29,6 +30,8 @@ export function statusOf({ expiresAt }: Pick<KnownIssueRow, 'expiresAt'>, now: D
   if (expiresAt <= now) return 'ended';
   return isEnding(expiresAt.toISOString(), now.toISOString()) ? 'ending' : 'live';
 }
+
+export const knownIssueTag = (issue: KnownIssueRow): string => etagOf(changeableOf(issue));
 
 /** @throws ApiError or ValidationFailure from each method if the request is refused */
 export function createKnownIssueManagement({ now, logger }: KnownIssueManagementDeps) {
@@ -65,12 +68,13 @@ export function createKnownIssueManagement({ now, logger }: KnownIssueManagement
       return added.issue;
     },
 
-    /** Scans that have started keep what they started with. */
+    /** Scans that have started keep what they started with. The `If-Match` of the request counts. */
     async change(request: FastifyRequest, id: string, { expires_at: ends, ...fields }: WantedChange): Promise<KnownIssueRow> {
+      const read = await readToMatch(request, () => find(request, id), knownIssueTag);
       const change: KnownIssueChange = { ...fields, ...(ends !== undefined && { expiresAt: checkedEnd(ends, now()) }) };
       // An update of no field is an error.
-      if (Object.keys(change).length === 0) return find(request, id);
-      const changed = made(await storesOf(request).knownIssues.change(id.toLowerCase(), change));
+      if (Object.keys(change).length === 0) return read ?? find(request, id);
+      const changed = made(await storesOf(request).knownIssues.change(id.toLowerCase(), change, read));
       await record(request, 'change', changed);
       return changed;
     },
@@ -85,8 +89,7 @@ export function createKnownIssueManagement({ now, logger }: KnownIssueManagement
 
 function made(change: ChangedKnownIssue): KnownIssueRow {
   if (change.ok) return change.issue;
-  if (change.reason === 'known_issue_not_found') throw new ApiError(change.reason);
-  throw new ApiError(change.reason, { fields: managedBy(change.issue) });
+  throw new ApiError(change.reason, { fields: 'issue' in change ? managedBy(change.issue) : {} });
 }
 
 /** The fields of an error about a known issue: the manifest that declares it, and a sentence that names it. */

@@ -1,5 +1,6 @@
 /** Routes for known issues: accept violations of a site until a date, list, change and remove them. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { FastifyReply } from 'fastify';
 import { Type, type Static } from 'typebox';
 import { readDateTime } from '../../core/date-time.ts';
 import {
@@ -13,6 +14,7 @@ import {
 import { growing, nullable } from '../../core/schemas.ts';
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { EXAMPLES } from '../http/examples.ts';
+import { IF_MATCH } from '../http/preconditions.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
 import {
   answer,
@@ -24,10 +26,11 @@ import {
   reference,
   refusals,
   CHANGES,
+  VERSIONED,
   WITH_BODY,
   WITH_SESSION,
 } from '../http/responses.ts';
-import { createKnownIssueManagement, KNOWN_ISSUE_STATUSES, statusOf } from './known-issue-management.ts';
+import { createKnownIssueManagement, KNOWN_ISSUE_STATUSES, knownIssueTag, statusOf } from './known-issue-management.ts';
 import { storesOf } from './scoped-stores.ts';
 
 const { reason, owner } = KNOWN_ISSUE_FIELDS;
@@ -100,7 +103,7 @@ const ById = Type.Object({ known_issue_id: Type.String({ format: 'uuid' }) });
 const shared = { tags: ['Known issues'] };
 const READ = { config: { session: true, permission: 'scans:read' } } as const;
 const WRITE = { config: { session: true, permission: 'known-issues:write' } } as const;
-const one = answer('The known issue.', reference(ListedKnownIssue), LIMITED, { knownIssue: EXAMPLES.knownIssue });
+const one = answer('The known issue.', reference(ListedKnownIssue), VERSIONED, { knownIssue: EXAMPLES.knownIssue });
 
 const SCHEMAS = {
   add: {
@@ -113,7 +116,7 @@ const SCHEMAS = {
     security: keyOrSession('known-issues:write'),
     body: NewKnownIssue,
     response: {
-      201: created('The new known issue.', reference(ListedKnownIssue), { knownIssue: EXAMPLES.knownIssue }),
+      201: created('The new known issue.', reference(ListedKnownIssue), { knownIssue: EXAMPLES.knownIssue }, ['ETag']),
       ...refusals([...CHANGES, ...WITH_BODY, 'too_many_known_issues', 'known_issue_exists']),
     },
   },
@@ -146,8 +149,12 @@ const SCHEMAS = {
     description: 'Scans that have started keep what they started with.',
     security: keyOrSession('known-issues:write'),
     params: ById,
+    headers: IF_MATCH,
     body: KnownIssueChange,
-    response: { 200: one, ...refusals([...CHANGES, ...WITH_BODY, 'known_issue_not_found', 'known_issue_managed_by_manifest']) },
+    response: {
+      200: one,
+      ...refusals([...CHANGES, ...WITH_BODY, 'known_issue_not_found', 'known_issue_managed_by_manifest', 'precondition_failed']),
+    },
   },
   remove: {
     ...shared,
@@ -166,8 +173,13 @@ export const knownIssueRoutes: FastifyPluginAsyncTypebox = async (scope) => {
   const { now, logger } = scope;
   const management = createKnownIssueManagement({ now, logger });
 
+  function tagged(reply: FastifyReply, issue: KnownIssueRow) {
+    reply.header('ETag', knownIssueTag(issue));
+    return toListed(issue, now());
+  }
+
   scope.post('/v1/known-issues', { ...WRITE, schema: SCHEMAS.add }, async (request, reply) =>
-    reply.code(201).send(toListed(await management.add(request, request.body, request.idempotent?.resourceId), now())),
+    reply.code(201).send(tagged(reply, await management.add(request, request.body, request.idempotent?.resourceId))),
   );
 
   scope.get('/v1/known-issues', { ...READ, schema: SCHEMAS.list }, async (request) => {
@@ -181,12 +193,12 @@ export const knownIssueRoutes: FastifyPluginAsyncTypebox = async (scope) => {
     return { data: items.map((issue) => toListed(issue, now())), next_cursor: nextCursor };
   });
 
-  scope.get('/v1/known-issues/:known_issue_id', { ...READ, schema: SCHEMAS.get }, async (request) =>
-    toListed(await management.find(request, request.params.known_issue_id), now()),
+  scope.get('/v1/known-issues/:known_issue_id', { ...READ, schema: SCHEMAS.get }, async (request, reply) =>
+    tagged(reply, await management.find(request, request.params.known_issue_id)),
   );
 
-  scope.patch('/v1/known-issues/:known_issue_id', { ...WRITE, schema: SCHEMAS.change }, async (request) =>
-    toListed(await management.change(request, request.params.known_issue_id, request.body), now()),
+  scope.patch('/v1/known-issues/:known_issue_id', { ...WRITE, schema: SCHEMAS.change }, async (request, reply) =>
+    tagged(reply, await management.change(request, request.params.known_issue_id, request.body)),
   );
 
   scope.delete('/v1/known-issues/:known_issue_id', { ...WRITE, schema: SCHEMAS.remove }, async (request, reply) => {

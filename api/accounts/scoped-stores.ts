@@ -8,10 +8,11 @@ import type { AuditPage, NewAuditEntry } from '../../stores/accounts/audit.ts';
 import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
 import { leftBehindBy } from '../../stores/accounts/left-behind.ts';
+import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import type { ScanRow } from '../../stores/scans/scan-row.ts';
 import type { DashboardScheduleRef } from '../../stores/schedules/dashboard-schedules.ts';
 import type { NewDelivery } from '../../stores/outbox/entries.ts';
-import type { WebhookFields } from '../../stores/webhooks/webhooks.ts';
+import type { Webhook, WebhookChange, WebhookFields } from '../../stores/webhooks/webhooks.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -72,7 +73,8 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
         knownIssues.add({ ...issue, organisation: id }, issueId),
       find: (issueId: string) => knownIssues.find(id, issueId),
       list: (page: Parameters<typeof knownIssues.list>[1]) => knownIssues.list(id, page),
-      change: (issueId: string, change: Parameters<typeof knownIssues.change>[2]) => knownIssues.change(id, issueId, change),
+      change: (issueId: string, change: Parameters<typeof knownIssues.change>[2], read?: KnownIssueRow) =>
+        knownIssues.change(id, issueId, change, read),
       remove: (issueId: string) => knownIssues.remove(id, issueId),
       matchesOf: (site: string) => knownIssues.matchesOf(id, site),
       matchesOfSites: (sites: readonly string[]) => knownIssues.matchesOfSites(id, sites),
@@ -106,9 +108,8 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     webhooks: {
       add: (fields: WebhookFields & { id?: string }) => webhooks.add({ ...fields, organisation: id, ...creator }),
       find: (webhookId: string) => webhooks.find(id, webhookId),
-      list: () => webhooks.list(id),
-      change: (webhookId: string, fields: Partial<WebhookFields>) => webhooks.change(id, webhookId, fields),
-      setEnabled: (webhookId: string, enabled: boolean) => webhooks.setEnabled(id, webhookId, enabled),
+      list: (page?: Parameters<typeof webhooks.list>[1]) => webhooks.list(id, page),
+      change: (webhookId: string, change: WebhookChange, read?: Webhook) => webhooks.change(id, webhookId, change, read),
       rotate: (webhookId: string, rotation: string, keepPrevious: boolean) => webhooks.rotate(id, webhookId, rotation, keepPrevious),
       remove: (webhookId: string) => webhooks.remove(id, webhookId),
     },

@@ -25,7 +25,7 @@ const setEnabled = (enabled: boolean): Command =>
         throw new CommandRefused(`${id} has no webhook ${webhookId}; run "curbcut-admin webhook list --organisation ${id}".`);
       const changed = (before.disabled === null) !== enabled;
       if (changed) {
-        await webhooks.setEnabled(id, webhookId, enabled, true);
+        await webhooks.setEnabled(id, webhookId, enabled);
         await record(context, id, enabled ? 'webhook.enable' : 'webhook.disable', `${before.name} (${webhookId})`);
       }
       if (!enabled) await deliveries.cancelAll(webhookId);

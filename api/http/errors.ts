@@ -182,6 +182,10 @@ export const ERRORS = {
     message:
       'This Idempotency-Key was used: its request succeeded, and a secret is shown once; use what `id` names, or send a new key for a new secret.',
   },
+  precondition_failed: {
+    status: 412,
+    message: 'It was changed meanwhile: its ETag is none of those in If-Match, and nothing was stored; get it, then change it again.',
+  },
   payload_too_large: { status: 413, message: 'The request body is too large; send at most 64 KiB.' },
   unsupported_media_type: { status: 415, message: 'Send the request body as application/json.' },
   not_found: {

@@ -188,7 +188,7 @@ export const EXAMPLES = {
     next_cursor: null,
   },
   webhook,
-  webhooks: { data: [webhook] },
+  webhooks: { data: [webhook], next_cursor: null },
   // Not a secret: the Base64 form of zeros.
   issuedWebhook: { ...webhook, secret: `whsec_${'A'.repeat(43)}=` },
   delivery,

@@ -39,6 +39,7 @@ export const HEADERS = {
   'X-Request-Id': header('string', "The caller's own X-Request-Id if it is a safe token, else a new one.", true),
   'Retry-After': header('integer', 'Seconds to wait before the next request.', true),
   Location: header('string', 'The address of the new resource, relative to the base address.', true),
+  ETag: header('string', 'The version of what can be changed, for `If-Match`. Absent if it is a schedule that a manifest declares.'),
   RateLimit: header('string', 'The remaining requests of each limit (draft-ietf-httpapi-ratelimit-headers).', true),
   'RateLimit-Policy': header('string', 'The limits that apply (draft-ietf-httpapi-ratelimit-headers).', true),
   'Idempotent-Replayed': header('string', '`true` if this is the stored response of an earlier request with the same Idempotency-Key.'),
@@ -68,8 +69,8 @@ export function answer(description: string, schema: TSchema, headers: readonly H
 }
 
 /** The response 201 of a limited route. `Location` is set for all of them (`app.ts`): the body must have the `id`. */
-export const created = (description: string, schema: TSchema, examples: Examples) =>
-  answer(description, schema, [...LIMITED, 'Location'], examples);
+export const created = (description: string, schema: TSchema, examples: Examples, headers: readonly HeaderName[] = []) =>
+  answer(description, schema, [...LIMITED, 'Location', ...headers], examples);
 
 /** A response with a body of another media type. @param schema of the text, or of each item if the body is a stream */
 export function textAnswer(
@@ -89,6 +90,9 @@ export function emptyAnswer(description: string, headers: readonly HeaderName[] 
 
 /** Headers of every response to a request that passed the rate limit check or exceeded its limit. */
 export const LIMITED = ['RateLimit', 'RateLimit-Policy'] as const;
+
+/** Headers of a response with one thing that a PATCH changes. */
+export const VERSIONED = [...LIMITED, 'ETag'] as const;
 
 const LIMIT_OWNERS = [...new Set([...QUEUE_LIMITS, ...STREAM_LIMITS, ...BUSY_LIMITS])];
 

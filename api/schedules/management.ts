@@ -103,16 +103,16 @@ export function createScheduleManagement({ stores: { scheduleResources: resource
     return schedule;
   }
 
-  /** Writes a spec unless it has changed since `version`. @param force also fields that another program has set */
+  /** Writes a spec to the version that `expect` lets pass. @param force also fields that another program has set */
   async function write(
     request: FastifyRequest,
     ref: DashboardScheduleRef,
-    { version, force }: { version: string | null; force: boolean },
+    { expect, force }: { expect: (read: ScanSchedule) => void; force: boolean },
     specOf: (read: ScanSchedule) => ScanScheduleSpec,
   ): Promise<ScanSchedule> {
     for (let attempt = 1; ; attempt += 1) {
       const read = await writable(request, ref, force ? mayStop : mayWrite);
-      if (version !== null && versionOf(read) !== version) throw new ApiError('schedule_changed');
+      expect(read);
       const written = await resources.replace(read, specOf(read), force);
       if (!written.ok && written.reason === 'changed' && attempt < ATTEMPTS) continue;
       return scheduleOf(request, written);
@@ -185,18 +185,19 @@ export function createScheduleManagement({ stores: { scheduleResources: resource
 
     /**
      * A change that only suspends it also replaces what another program has set.
-     * @param version that the change was made for. Null: any. @throws as `create`
+     * @param expect throws if the schedule is not the version that the change was made for. Default: any. @throws as `create`
      */
     async change(
       request: FastifyRequest,
       ref: DashboardScheduleRef,
       change: ScheduleChange,
-      version: string | null = null,
+      expect: (read: ScanSchedule) => void = () => undefined,
     ): Promise<LiveSchedule> {
       await check(request, change);
       const { suspend, ...others } = change;
       const isMore = Object.values(others).some((value) => value !== undefined);
-      const schedule = await write(request, ref, { version, force: suspend === true && !isMore }, ({ spec }) => changedSpec(spec, change));
+      const force = suspend === true && !isMore;
+      const schedule = await write(request, ref, { expect, force }, ({ spec }) => changedSpec(spec, change));
       const subject = subjectOf(schedule);
       if (isMore) await recordChange(request, logger, { action: 'schedule.change', subject });
       if (suspend !== undefined) await recordChange(request, logger, { action: suspend ? 'schedule.suspend' : 'schedule.resume', subject });

@@ -1,9 +1,9 @@
 /** The REST routes of schedules. */
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { DASHBOARD_SCHEDULES_MAX, SCHEDULE_TEXT_MAX } from '../../core/protocol/scan-schedules.ts';
+import { DASHBOARD_SCHEDULES_MAX, SCHEDULE_TEXT_MAX, type ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import { ScanOptions } from '../../core/scan/options.ts';
 import { TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { toSubmittedOptions } from '../../core/scan/submitted-options.ts';
@@ -13,6 +13,7 @@ import { storesOf } from '../accounts/scoped-stores.ts';
 import { ApiError } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { NEXT_CURSOR, pageQuery } from '../http/pagination.ts';
+import { etagOf, IF_MATCH, requireMatch } from '../http/preconditions.ts';
 import {
   answer,
   CHANGES,
@@ -23,11 +24,12 @@ import {
   reference,
   refusals,
   SOURCE_FIELDS,
+  VERSIONED,
   WITH_BODY,
   WITH_SESSION,
 } from '../http/responses.ts';
 import { scanSubmission, toScanOptions } from '../scans/scans.ts';
-import { createScheduleManagement, type FoundSchedule, type LiveSchedule, shownOf, toSource, wantedOf } from './management.ts';
+import { createScheduleManagement, type FoundSchedule, type LiveSchedule, shownOf, toSource, versionOf, wantedOf } from './management.ts';
 
 const { maximum: pagesMax = 0 } = ScanOptions.properties.maxPages as { maximum?: number };
 
@@ -115,7 +117,7 @@ const operation = (operationId: string, summary: string, description: string, sc
   security: keyOrSession(scope),
 });
 const examples = { schedule: EXAMPLES.schedule };
-const one = answer('The schedule.', reference(Schedule), LIMITED, examples);
+const one = answer('The schedule.', reference(Schedule), VERSIONED, examples);
 const OWN = [...CHANGES, 'schedule_not_found', 'schedule_read_only'] as const;
 const WRITES = ['schedule_changed', 'schedule_refused'] as const;
 
@@ -139,7 +141,7 @@ const SCHEMAS = {
       'schedules:write',
     ),
     response: {
-      201: created('The new schedule.', reference(Schedule), examples),
+      201: created('The new schedule.', reference(Schedule), examples, ['ETag']),
       ...refusals([...CHANGES, ...WITH_BODY, 'too_many_schedules', ...WRITES]),
     },
   },
@@ -151,13 +153,14 @@ const SCHEMAS = {
       'schedules:write',
     ),
     params: ByName,
-    response: { 200: one, ...refusals([...OWN, ...WITH_BODY, ...WRITES]) },
+    headers: IF_MATCH,
+    response: { 200: one, ...refusals([...OWN, ...WITH_BODY, ...WRITES, 'precondition_failed']) },
   },
   run: {
     ...operation('runSchedule', 'Run a schedule now', 'If a scan of it still runs, the run starts when that has ended.', 'schedules:write'),
     params: ByName,
     response: {
-      202: answer('The run is requested.', reference(Schedule), LIMITED, examples),
+      202: answer('The run is requested.', reference(Schedule), VERSIONED, examples),
       ...refusals([...OWN, 'schedule_run_requested', ...WRITES]),
     },
   },
@@ -180,9 +183,13 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox = async (scope) => {
   const WRITE = { config: { session: true, permission: 'schedules:write' } } as const;
   const STARTS = { config: { ...WRITE.config, limit: 'submissions' } } as const;
 
+  function tagged(reply: FastifyReply, found: FoundSchedule) {
+    if (found.live !== null && found.live !== 'down') reply.header('ETag', tagOf(found.live.schedule));
+    return toBody(found);
+  }
   /** A schedule that was just written. */
-  const written = async (request: FastifyRequest, live: LiveSchedule) =>
-    toBody({ row: await storesOf(request).schedules.find(refOf(live)), live });
+  const written = async (request: FastifyRequest, reply: FastifyReply, live: LiveSchedule) =>
+    tagged(reply, { row: await storesOf(request).schedules.find(refOf(live)), live });
 
   scope.get('/v1/schedules', { ...READ, schema: SCHEMAS.list }, async (request) => {
     const { limit, cursor } = request.query;
@@ -190,28 +197,29 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox = async (scope) => {
     return { data: items.map((row) => toListed({ row, live: null })), next_cursor: nextCursor };
   });
 
-  scope.get(ONE, { ...READ, schema: SCHEMAS.get }, async (request) => {
+  scope.get(ONE, { ...READ, schema: SCHEMAS.get }, async (request, reply) => {
     const found = await management.read(request, request.params);
     if (found.live === 'down') throw new ApiError('service_unavailable');
-    return toBody(found);
+    return tagged(reply, found);
   });
 
   scope.post('/v1/schedules', { ...STARTS, schema: { ...SCHEMAS.create, body: bodies.create } }, async (request, reply) => {
     const { schedule, time_zone: timeZone, suspended: suspend, scan } = request.body;
     const id = request.idempotent?.resourceId ?? randomUUID();
     const live = await management.create(request, { schedule, timeZone, suspend, ...wantedScan(scan) }, id);
-    return reply.code(201).send(await written(request, live));
+    return reply.code(201).send(await written(request, reply, live));
   });
 
-  scope.patch(ONE, { ...WRITE, schema: { ...SCHEMAS.change, body: bodies.change } }, async (request) => {
+  scope.patch(ONE, { ...WRITE, schema: { ...SCHEMAS.change, body: bodies.change } }, async (request, reply) => {
     const { schedule, time_zone: timeZone, suspended: suspend, scan } = request.body;
     const change = { schedule, timeZone, suspend, ...(scan && wantedScan(scan)) };
-    return written(request, await management.change(request, request.params, change));
+    const live = await management.change(request, request.params, change, (read) => requireMatch(request, tagOf(read)));
+    return written(request, reply, live);
   });
 
   scope.post(`${ONE}/run`, { ...STARTS, schema: SCHEMAS.run }, async (request, reply) => {
     const live = await management.run(request, request.params, request.idempotent?.resourceId ?? randomUUID());
-    return reply.code(202).send(await written(request, live));
+    return reply.code(202).send(await written(request, reply, live));
   });
 
   scope.delete(ONE, { ...WRITE, schema: SCHEMAS.remove }, async (request, reply) => {
@@ -219,6 +227,8 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox = async (scope) => {
     return reply.code(204).send();
   });
 };
+
+const tagOf = (schedule: ScanSchedule): string => etagOf(versionOf(schedule));
 
 const refOf = ({ schedule: { metadata } }: LiveSchedule) => ({ namespace: metadata.namespace!, name: metadata.name });
 

@@ -5,9 +5,10 @@ import { judgeScanUrl } from '../../core/scan/targets.ts';
 import { bodyOf, testContent } from '../../core/webhooks/bodies.ts';
 import { aboutAddress, TEST_EVENT } from '../../core/webhooks/webhooks.ts';
 import type { Delivery } from '../../stores/outbox/deliveries.ts';
-import type { ChangedWebhook, Webhook, WebhookFields } from '../../stores/webhooks/webhooks.ts';
+import { changeableOf, type ChangedWebhook, type Webhook, type WebhookChange, type WebhookFields } from '../../stores/webhooks/webhooks.ts';
 import { recordChange, storesOf } from '../accounts/scoped-stores.ts';
 import { ApiError } from '../http/errors.ts';
+import { etagOf, readToMatch } from '../http/preconditions.ts';
 import { dnsUnavailable, targetError } from '../scans/submission/submission.ts';
 
 /** A webhook with its secret, which is shown once. */
@@ -15,6 +16,8 @@ export interface IssuedWebhook {
   webhook: Webhook;
   secret: string;
 }
+
+export const webhookTag = (webhook: Webhook): string => etagOf(changeableOf(webhook));
 
 /** @throws ApiError as each of these functions, if the request is refused */
 export async function findWebhook(request: FastifyRequest, id: string): Promise<Webhook> {
@@ -44,29 +47,24 @@ export async function createWebhook(request: FastifyRequest, fields: WebhookFiel
   return added;
 }
 
-/** @throws ValidationFailure if the target rules refuse the address */
-export async function changeWebhook(
-  request: FastifyRequest,
-  id: string,
-  { enabled, ...fields }: Partial<WebhookFields> & { enabled?: boolean },
-): Promise<Webhook> {
-  if (enabled === true) needsWebhooks(request);
+/** The `If-Match` of the request counts. @throws ValidationFailure if the target rules refuse the address */
+export async function changeWebhook(request: FastifyRequest, id: string, { enabled: wanted, ...fields }: WebhookChange): Promise<Webhook> {
+  if (wanted === true) needsWebhooks(request);
   const { webhooks, deliveries } = storesOf(request);
-  const key = id.toLowerCase();
+  const read = await readToMatch(request, () => findWebhook(request, id), webhookTag);
   const { url: given, ...rest } = fields;
   const url = given === undefined ? undefined : await judged(request, given);
   const name = fields.name === undefined ? {} : { name: fields.name.trim() };
-  let webhook = await findWebhook(request, id);
-  if (Object.keys(fields).length > 0) {
-    const moved = url === undefined || url === webhook.url ? {} : { url };
-    ({ webhook } = accepted(await webhooks.change(key, { ...rest, ...moved, ...name })));
-    await record(request, 'webhook.change', webhook);
-  }
-  if (enabled !== undefined && enabled !== (webhook.disabled === null)) {
-    ({ webhook } = accepted(await webhooks.setEnabled(key, enabled)));
-    if (!enabled) await deliveries.cancelAll(key);
-    await record(request, enabled ? 'webhook.enable' : 'webhook.disable', webhook);
-  }
+  const before = read ?? (await findWebhook(request, id));
+  const moved = url === undefined || url === before.url ? {} : { url };
+  const enabled = wanted === (before.disabled === null) ? undefined : wanted;
+  const isMore = Object.keys(fields).length > 0;
+  if (!isMore && enabled === undefined) return before;
+  const change = { ...rest, ...moved, ...name, ...(enabled !== undefined && { enabled }) };
+  const { webhook } = accepted(await webhooks.change(before.id, change, read));
+  if (isMore) await record(request, 'webhook.change', webhook);
+  if (enabled === false) await deliveries.cancelAll(before.id);
+  if (enabled !== undefined) await record(request, enabled ? 'webhook.enable' : 'webhook.disable', webhook);
   return webhook;
 }
 
@@ -144,8 +142,14 @@ async function judged({ server }: FastifyRequest, url: string): Promise<string> 
 const record = (request: FastifyRequest, action: string, { id, name }: Webhook, once?: string): Promise<void> =>
   recordChange(request, request.server.logger, { action, subject: `${name} (${id})`, ...(once !== undefined && { once }) });
 
+const REFUSALS = {
+  not_found: 'webhook_not_found',
+  managed_by_manifest: 'webhook_managed_by_manifest',
+  changed: 'precondition_failed',
+} as const;
+
 /** @throws ApiError if the store refused the change */
 function accepted<T>(changed: ChangedWebhook<T>): T {
   if (changed.ok) return changed;
-  throw new ApiError(changed.reason === 'not_found' ? 'webhook_not_found' : 'webhook_managed_by_manifest');
+  throw new ApiError(REFUSALS[changed.reason]);
 }

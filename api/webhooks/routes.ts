@@ -1,12 +1,15 @@
 /** The REST routes of webhooks. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { DELIVERY_STATES, WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
+import type { Webhook } from '../../stores/webhooks/webhooks.ts';
 import { storesOf } from '../accounts/scoped-stores.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { alreadyCreated } from '../http/plugins/idempotency.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
+import { IF_MATCH } from '../http/preconditions.ts';
 import {
   answer,
   CHANGES,
@@ -16,6 +19,7 @@ import {
   LIMITED,
   reference,
   refusals,
+  VERSIONED,
   WITH_BODY,
   WITH_SESSION,
 } from '../http/responses.ts';
@@ -27,6 +31,7 @@ import {
   replayDelivery,
   rotateSecret,
   testWebhook,
+  webhookTag,
   type IssuedWebhook,
 } from './management.ts';
 import {
@@ -59,8 +64,9 @@ const LIST = {
   ...operation(
     'listWebhooks',
     'List the webhooks',
-    'Returns those that were made over REST or in the dashboard, and those of the manifest.',
+    'Returns those that were made over REST or in the dashboard, and those of the manifest, newest first.',
   ),
+  querystring: pageQuery({}),
   response: {
     200: answer('The webhooks.', reference(WebhookListBody), LIMITED, { webhooks: EXAMPLES.webhooks }),
     ...refusals(WITH_SESSION),
@@ -76,7 +82,7 @@ const CREATE = {
   ),
   body: NewWebhook,
   response: {
-    201: created('The new webhook.', reference(IssuedWebhookBody), { issued: EXAMPLES.issuedWebhook }),
+    201: created('The new webhook.', reference(IssuedWebhookBody), { issued: EXAMPLES.issuedWebhook }, ['ETag']),
     ...refusals([...CHANGES, ...WITH_BODY, 'webhooks_off', 'too_many_webhooks']),
   },
 };
@@ -85,7 +91,7 @@ const GET = {
   ...operation('getWebhook', 'Get a webhook'),
   params: Type.Object(ID),
   response: {
-    200: answer('The webhook.', reference(WebhookBody), LIMITED, { webhook: EXAMPLES.webhook }),
+    200: answer('The webhook.', reference(WebhookBody), VERSIONED, { webhook: EXAMPLES.webhook }),
     ...refusals([...WITH_SESSION, 'webhook_not_found']),
   },
 };
@@ -93,10 +99,11 @@ const GET = {
 const CHANGE = {
   ...operation('changeWebhook', 'Change, enable or disable a webhook', 'Fields that are left out stay as they are.'),
   params: Type.Object(ID),
+  headers: IF_MATCH,
   body: WebhookChange,
   response: {
-    200: answer('The changed webhook.', reference(WebhookBody), LIMITED, { webhook: EXAMPLES.webhook }),
-    ...refusals([...CHANGES, ...WITH_BODY, 'webhook_not_found', 'webhooks_off', 'webhook_managed_by_manifest']),
+    200: answer('The changed webhook.', reference(WebhookBody), VERSIONED, { webhook: EXAMPLES.webhook }),
+    ...refusals([...CHANGES, ...WITH_BODY, 'webhook_not_found', 'webhooks_off', 'webhook_managed_by_manifest', 'precondition_failed']),
   },
 };
 
@@ -128,7 +135,7 @@ const ROTATE = {
   params: Type.Object(ID),
   body: SecretRotation,
   response: {
-    200: answer('The webhook with its new secret.', reference(IssuedWebhookBody), LIMITED, { issued: EXAMPLES.issuedWebhook }),
+    200: answer('The webhook with its new secret.', reference(IssuedWebhookBody), VERSIONED, { issued: EXAMPLES.issuedWebhook }),
     ...refusals([...CHANGES, ...WITH_BODY, 'webhook_not_found', 'webhook_managed_by_manifest']),
   },
 };
@@ -165,29 +172,36 @@ const REPLAY = {
   },
 };
 
-const issued = ({ webhook, secret }: IssuedWebhook) => ({ ...toWebhookBody(webhook), secret });
+function tagged(reply: FastifyReply, webhook: Webhook) {
+  reply.header('ETag', webhookTag(webhook));
+  return toWebhookBody(webhook);
+}
+const issued = (reply: FastifyReply, { webhook, secret }: IssuedWebhook) => ({ ...tagged(reply, webhook), secret });
 
 export const webhookRoutes: FastifyPluginAsyncTypebox = async (scope) => {
-  scope.get('/v1/webhooks', { config: CONFIG, schema: LIST }, async (request) => ({
-    data: (await storesOf(request).webhooks.list()).map(toWebhookBody),
-  }));
+  scope.get('/v1/webhooks', { config: CONFIG, schema: LIST }, async (request) => {
+    const { limit, cursor } = request.query;
+    const found = await storesOf(request).webhooks.list({ after: decodeCursor(cursor), limit: limit + 1 });
+    const { items, nextCursor } = pageOf(found, limit, (one) => ({ at: one.createdAt, id: one.id }));
+    return { data: items.map(toWebhookBody), next_cursor: nextCursor };
+  });
 
   scope.post('/v1/webhooks', { config: SECRET, schema: CREATE }, async (request, reply) => {
     const { credits_below: creditsBelow, ...fields } = request.body;
     const id = request.idempotent?.resourceId;
     const added = await createWebhook(request, { ...fields, creditsBelow, id });
     if (added === null) throw alreadyCreated(id!);
-    return reply.code(201).send(issued(added));
+    return reply.code(201).send(issued(reply, added));
   });
 
-  scope.get('/v1/webhooks/:webhook_id', { config: CONFIG, schema: GET }, async (request) =>
-    toWebhookBody(await findWebhook(request, request.params.webhook_id)),
+  scope.get('/v1/webhooks/:webhook_id', { config: CONFIG, schema: GET }, async (request, reply) =>
+    tagged(reply, await findWebhook(request, request.params.webhook_id)),
   );
 
-  scope.patch('/v1/webhooks/:webhook_id', { config: CONFIG, schema: CHANGE }, async (request) => {
+  scope.patch('/v1/webhooks/:webhook_id', { config: CONFIG, schema: CHANGE }, async (request, reply) => {
     const { credits_below: creditsBelow, ...fields } = request.body;
     const change = { ...fields, ...(creditsBelow !== undefined && { creditsBelow }) };
-    return toWebhookBody(await changeWebhook(request, request.params.webhook_id, change));
+    return tagged(reply, await changeWebhook(request, request.params.webhook_id, change));
   });
 
   scope.delete('/v1/webhooks/:webhook_id', { config: CONFIG, schema: DELETE }, async (request, reply) => {
@@ -195,11 +209,11 @@ export const webhookRoutes: FastifyPluginAsyncTypebox = async (scope) => {
     return reply.code(204).send();
   });
 
-  scope.post('/v1/webhooks/:webhook_id/rotate-secret', { config: SECRET, schema: ROTATE }, async (request) => {
+  scope.post('/v1/webhooks/:webhook_id/rotate-secret', { config: SECRET, schema: ROTATE }, async (request, reply) => {
     const { webhook_id: id } = request.params;
     const rotated = await rotateSecret(request, id, request.body?.keep_previous ?? true, request.idempotent?.resourceId);
     if (rotated === null) throw alreadyCreated(id.toLowerCase());
-    return issued(rotated);
+    return issued(reply, rotated);
   });
 
   scope.post('/v1/webhooks/:webhook_id/test', { config: CONFIG, schema: TEST }, async (request, reply) =>

@@ -14,6 +14,7 @@ import {
 } from '../../core/webhooks/webhooks.ts';
 import type { Delivery } from '../../stores/outbox/deliveries.ts';
 import type { Webhook } from '../../stores/webhooks/webhooks.ts';
+import { NEXT_CURSOR } from '../http/pagination.ts';
 import { reference } from '../http/responses.ts';
 
 const FIELDS = {
@@ -85,7 +86,7 @@ export const IssuedWebhookBody = Type.Object(
   },
   { $id: 'IssuedWebhook' },
 );
-export const WebhookListBody = Type.Object({ data: Type.Array(reference(WebhookBody)) }, { $id: 'WebhookList' });
+export const WebhookListBody = Type.Object({ data: Type.Array(reference(WebhookBody)), next_cursor: NEXT_CURSOR }, { $id: 'WebhookList' });
 
 const Attempt = Type.Object({
   at: Type.String({ format: 'date-time' }),

@@ -19,6 +19,9 @@ export type { KnownIssueRow } from './documents.ts';
 
 export type KnownIssueChange = Partial<Pick<KnownIssueRow, 'reason' | 'owner' | 'expiresAt'>>;
 
+/** What can be changed: the version of a known issue. */
+export const changeableOf = ({ reason, owner, expiresAt }: KnownIssueRow): Required<KnownIssueChange> => ({ reason, owner, expiresAt });
+
 /** A part of the known issues of an organisation, newest first. */
 export interface KnownIssuePage {
   site?: string;
@@ -42,7 +45,8 @@ export type AddedKnownIssue =
 /** The result of a change or removal, with what was changed or removed. */
 export type ChangedKnownIssue =
   | { ok: true; issue: KnownIssueRow }
-  | { ok: false; reason: 'known_issue_not_found' }
+  /** `precondition_failed`: it is not as it was read any more. */
+  | { ok: false; reason: 'known_issue_not_found' | 'precondition_failed' }
   /** Only its manifest changes it. */
   | { ok: false; reason: 'known_issue_managed_by_manifest'; issue: KnownIssueRow };
 
@@ -114,9 +118,8 @@ export function createKnownIssues(db: Db) {
   }
   async function unchanged(organisation: string, id: string): Promise<ChangedKnownIssue> {
     const issue = await find(organisation, id);
-    return issue?.manifest
-      ? { ok: false, reason: 'known_issue_managed_by_manifest', issue }
-      : { ok: false, reason: 'known_issue_not_found' };
+    if (issue?.manifest) return { ok: false, reason: 'known_issue_managed_by_manifest', issue };
+    return { ok: false, reason: issue === null ? 'known_issue_not_found' : 'precondition_failed' };
   }
   const own = (organisation: string, id: string): Filter<IssueDocument> => ({ _id: id, organisation, manifest: { $exists: false } });
 
@@ -170,8 +173,10 @@ export function createKnownIssues(db: Db) {
       return listed.slice(0, limit);
     },
 
-    async change(organisation: string, id: string, change: KnownIssueChange): Promise<ChangedKnownIssue> {
-      const changed = await retryRace(() => single.findOneAndUpdate(own(organisation, id), { $set: change }, { returnDocument: 'after' }));
+    /** @param read what was read, if only that may be changed */
+    async change(organisation: string, id: string, change: KnownIssueChange, read?: KnownIssueRow): Promise<ChangedKnownIssue> {
+      const filter = { ...own(organisation, id), ...(read && changeableOf(read)) };
+      const changed = await retryRace(() => single.findOneAndUpdate(filter, { $set: change }, { returnDocument: 'after' }));
       return changed === null ? unchanged(organisation, id) : { ok: true, issue: rowsOf(changed)[0]! };
     },
 

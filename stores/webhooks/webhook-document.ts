@@ -32,6 +32,12 @@ export interface Webhook {
 /** What its writer sets. */
 export type WebhookFields = Pick<Webhook, 'name' | 'url' | 'events' | 'format' | 'creditsBelow'>;
 
+/** What can be changed: the version of a webhook. */
+export const changeableOf = ({ name, url, events, format, creditsBelow, disabled }: Webhook) => ({
+  ...{ name, url, format, creditsBelow, disabled },
+  events: [...events],
+});
+
 /** Secrets are stored as they are: a signature cannot be made from a hash. */
 export interface StoredSecret {
   secret: string;

@@ -4,10 +4,12 @@ import type { Collection, Db, Filter, UpdateFilter } from 'mongodb';
 import { SECRET_BYTES, secretText } from '../../core/webhooks/signature.ts';
 import { STOPPED_AFTER_MS, WEBHOOKS_MAX, type DisabledReason } from '../../core/webhooks/webhooks.ts';
 import { insertNew } from '../mongo-retry.ts';
+import { afterPosition, NEWEST_FIRST, type Position } from '../scans/positions.ts';
 import { freeSlots } from '../slots.ts';
 import { createManifestWebhooks } from './manifest-webhooks.ts';
 import {
   replacedSecret,
+  changeableOf,
   toWebhook,
   type StoredSecret,
   type Webhook,
@@ -15,7 +17,9 @@ import {
   type WebhookFields,
 } from './webhook-document.ts';
 
-export type { Webhook, WebhookFields } from './webhook-document.ts';
+export { changeableOf, type Webhook, type WebhookFields } from './webhook-document.ts';
+
+export type WebhookChange = Partial<WebhookFields> & { enabled?: boolean };
 
 /** A webhook for its sender. */
 export interface SendableWebhook extends Webhook {
@@ -23,7 +27,9 @@ export interface SendableWebhook extends Webhook {
   secrets: readonly string[];
 }
 
-export type ChangedWebhook<T = { webhook: Webhook }> = ({ ok: true } & T) | { ok: false; reason: 'not_found' | 'managed_by_manifest' };
+/** `changed`: it is not as it was read any more. */
+export type ChangedWebhook<T = { webhook: Webhook }> =
+  ({ ok: true } & T) | { ok: false; reason: 'not_found' | 'managed_by_manifest' | 'changed' };
 
 /** `already_added`: there is a webhook with the ID. Its secret is not shown again. */
 export type AddedWebhook = { ok: true; webhook: Webhook; secret: string } | { ok: false; reason: 'too_many_webhooks' | 'already_added' };
@@ -45,16 +51,24 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
   const webhooks = db.collection<WebhookDocument>('webhooks');
   const document = async (organisation: string, id: string) => webhooks.findOne({ _id: id, organisation });
 
-  const listOf = async (filter: Filter<WebhookDocument>): Promise<Webhook[]> =>
-    (await webhooks.find(filter).sort({ createdAt: 1, _id: 1 }).toArray()).map(toWebhook);
+  const listOf = async (filter: Filter<WebhookDocument>, limit = 0): Promise<Webhook[]> =>
+    (await webhooks.find(filter).sort(NEWEST_FIRST).limit(limit).toArray()).map(toWebhook);
 
-  /** Changes a webhook that REST manages, in one guarded update. */
-  async function update(organisation: string, id: string, change: UpdateFilter<WebhookDocument>, any = false): Promise<ChangedWebhook> {
-    const own: Filter<WebhookDocument> = any ? {} : { managedBy: 'api' };
-    const changed = await webhooks.findOneAndUpdate({ _id: id, organisation, ...own }, change, { returnDocument: 'after' });
+  /** Changes a webhook in one guarded update. @param guard default: REST manages it */
+  async function update(
+    organisation: string,
+    id: string,
+    change: UpdateFilter<WebhookDocument>,
+    guard: Filter<WebhookDocument> = OWN,
+  ): Promise<ChangedWebhook> {
+    const changed = await webhooks.findOneAndUpdate({ _id: id, organisation, ...guard }, change, { returnDocument: 'after' });
     if (changed !== null) return { ok: true, webhook: toWebhook(changed) };
-    return { ok: false, reason: (await document(organisation, id)) === null ? 'not_found' : 'managed_by_manifest' };
+    const found = await document(organisation, id);
+    if (found === null) return { ok: false, reason: 'not_found' };
+    return { ok: false, reason: found.managedBy === 'manifest' ? 'managed_by_manifest' : 'changed' };
   }
+  const enabling = (enabled: boolean): Partial<WebhookDocument> =>
+    enabled ? { disabled: null, failingSince: null } : { disabled: { reason: 'requested', at: now() } };
 
   return {
     ...createManifestWebhooks(webhooks, now),
@@ -80,36 +94,40 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
       return found && toWebhook(found);
     },
 
-    /** Returns the webhooks of an organisation, by creation. There are at most twice `WEBHOOKS_MAX`. */
-    list: (organisation: string) => listOf({ organisation }),
+    /** Returns the webhooks of an organisation, newest first. Without a limit, all: at most twice `WEBHOOKS_MAX`. */
+    list: (organisation: string, { after, limit }: { after?: Position | null; limit?: number } = {}) =>
+      listOf({ organisation, ...(after && afterPosition<WebhookDocument>(after)) }, limit),
     /** Returns those that a person created, or that keys of the person created. */
     createdBy: (organisation: string, person: string) => listOf({ organisation, $or: [{ rootCreator: person }, { createdBy: person }] }),
 
-    /** Changes what the writer sets, unless the manifest is the writer. Another address ends the time of failures. */
-    change: (organisation: string, id: string, { events, ...fields }: Partial<WebhookFields>) =>
-      update(organisation, id, {
-        $set: {
-          ...fields,
-          ...(fields.url !== undefined && { failingSince: null }),
-          ...(events && { events: [...events] }),
-          changedAt: now(),
-        },
-      }),
-
-    /** Enables or disables a webhook. Enabling ends the time of failures. @param any also those of manifests, for `curbcut-admin` */
-    setEnabled: (organisation: string, id: string, enabled: boolean, any?: boolean) =>
+    /**
+     * Changes what the writer sets, unless the manifest is the writer. Another address, and enabling, end the time of failures.
+     * @param read what was read, if only that may be changed
+     */
+    change: (organisation: string, id: string, { events, enabled, ...fields }: WebhookChange, read?: Webhook) =>
       update(
         organisation,
         id,
-        { $set: enabled ? { disabled: null, failingSince: null } : { disabled: { reason: 'requested', at: now() } } },
-        any,
+        {
+          $set: {
+            ...fields,
+            ...(fields.url !== undefined && { failingSince: null }),
+            ...(events && { events: [...events] }),
+            ...(enabled !== undefined && enabling(enabled)),
+            changedAt: now(),
+          },
+        },
+        read && { ...OWN, ...changeableOf(read) },
       ),
+
+    /** Enables or disables a webhook, also one of a manifest, for `curbcut-admin`. */
+    setEnabled: (organisation: string, id: string, enabled: boolean) => update(organisation, id, { $set: enabling(enabled) }, {}),
 
     /** Disables every webhook of an organisation that REST manages. @returns those that were enabled */
     async disableAll(organisation: string): Promise<Webhook[]> {
       const disabled: Webhook[] = [];
       for (const { _id } of await webhooks.find({ organisation, managedBy: 'api', disabled: null }).toArray()) {
-        const changed = await update(organisation, _id, { $set: { disabled: { reason: 'requested', at: now() } } });
+        const changed = await update(organisation, _id, { $set: enabling(false) });
         if (changed.ok) disabled.push(changed.webhook);
       }
       return disabled;
@@ -150,6 +168,8 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
 }
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
+
+const OWN = { managedBy: 'api' } as const;
 
 /** What nothing has happened to yet. */
 const FRESH = { disabled: null, failingSince: null, low: false, crossings: 0 } as const;

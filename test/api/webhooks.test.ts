@@ -51,7 +51,7 @@ describe('webhooks over REST', () => {
     expect(rest).to.deep.include({ ...NEW, format: 'json', credits_below: 100, managed_by: 'api', enabled: true, failing_since: null });
     expect(rest.created_by).to.match(/^key:/);
     expect((await send('GET', `/v1/webhooks/${body.id}`)).body).to.deep.equal(rest);
-    expect((await send('GET', '/v1/webhooks')).body).to.deep.equal({ data: [rest] });
+    expect((await send('GET', '/v1/webhooks')).body).to.deep.equal({ data: [rest], next_cursor: null });
     expect(await actions()).to.include('webhook.add');
   });
 
@@ -69,6 +69,16 @@ describe('webhooks over REST', () => {
     expect(await types('POST', '/v1/webhooks', { ...NEW, events: [] })).to.deep.equal(['array.min_items']);
     const { id } = await create();
     expect(await types('PATCH', `/v1/webhooks/${id}`, {})).to.deep.equal(['object.min_properties']);
+  });
+
+  it('lists webhooks newest first, in pages', async () => {
+    for (const name of ['one', 'two', 'three']) await create({ name });
+    const { data, next_cursor } = (await send('GET', '/v1/webhooks?limit=2')).body;
+    const rest = (await send('GET', `/v1/webhooks?limit=2&cursor=${next_cursor}`)).body;
+    const created = [...data, ...rest.data].map((one: { created_at: string }) => one.created_at);
+    expect([data.length, rest.data.length, rest.next_cursor]).to.deep.equal([2, 1, null]);
+    expect(created).to.deep.equal(created.toSorted().toReversed());
+    expect(new Set([...data, ...rest.data].map(({ name }) => name))).to.deep.equal(new Set(['one', 'two', 'three']));
   });
 
   it('limits the webhooks of an organisation, also of requests at the same time', async () => {

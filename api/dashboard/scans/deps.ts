@@ -1,10 +1,10 @@
 /** What the pages of scans and schedules share. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { createHash } from 'node:crypto';
 import { isUuid } from '../../../core/uuid.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { rateLimited } from '../../http/plugins/denials.ts';
+import { etagOf } from '../../http/preconditions.ts';
 import type { Html } from '../../../report/html/html.ts';
 
 /** Counts a request for a limit of the organisation, which it shares with the API. @throws ApiError if the limit is reached */
@@ -24,7 +24,7 @@ export function scanIdOf(request: FastifyRequest): string {
 
 /** Sends a part of a page, or 304 if the browser has it already. */
 export function sendFragment(request: FastifyRequest, reply: FastifyReply, part: Html): FastifyReply {
-  const etag = `"${createHash('sha256').update(part.toString()).digest('base64url').slice(0, 27)}"`;
+  const etag = etagOf(part.toString());
   reply.header('ETag', etag).header('Cache-Control', 'private, no-cache');
   if (request.headers['if-none-match'] === etag) return reply.code(304).send();
   return reply.page(part);

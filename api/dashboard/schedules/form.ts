@@ -17,14 +17,14 @@ import { schedulePath, SCHEDULES_PATH } from '../../../core/web-paths.ts';
 import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-schedules.ts';
 import type { WantedSchedule } from '../../../stores/schedules/schedule-resources.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
-import { type ApiError, statusOf, ValidationFailure } from '../../http/errors.ts';
+import { ApiError, statusOf, ValidationFailure } from '../../http/errors.ts';
 import { actions, button, type FormError, hiddenField, notice, selectField, textField } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { csrfField, errorOf, formIdOf, idOfForm, titledPage } from '../forms.ts';
 import { admit } from '../scans/deps.ts';
 import { explained, SCAN_FORM_LIMIT_BYTES, textOf } from '../scans/actions.ts';
 import { createScanForm, scanFields, type ScanForm, type ScanFormValues } from '../scans/scan-form.ts';
-import { DASHBOARD_SCHEDULES_MAX, SCHEDULE_TEXT_MAX } from '../../../core/protocol/scan-schedules.ts';
+import { DASHBOARD_SCHEDULES_MAX, SCHEDULE_TEXT_MAX, type ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
 import { html, type Html } from '../../../report/html/html.ts';
 import { number } from '../scans/words.ts';
 import { type LiveSchedule, nullIfReadOnly, type ScheduleManagement, versionOf, wantedOf } from '../../schedules/management.ts';
@@ -140,7 +140,10 @@ export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement 
     // Before the form is checked: what is wrong with it does not matter then.
     if ((await management.requireOwn(request, ref).catch(nullIfReadOnly)) === null) return reply.redirect(schedulePath(ref), 303);
     const version = formOf(request.body).text('version');
-    return handleForm(request, reply, { ref, version }, (wanted) => management.change(request, ref, wanted, version));
+    const expect = (read: ScanSchedule) => {
+      if (versionOf(read) !== version) throw new ApiError('schedule_changed');
+    };
+    return handleForm(request, reply, { ref, version }, (wanted) => management.change(request, ref, wanted, expect));
   });
 };
 

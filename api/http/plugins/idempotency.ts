@@ -39,7 +39,7 @@ declare module 'fastify' {
 }
 
 /** The other headers belong to a request, not to its response. */
-const STORED_HEADERS = ['content-type', 'location', 'retry-after'];
+const STORED_HEADERS = ['content-type', 'etag', 'location', 'retry-after'];
 
 const MEANINGS = {
   response:

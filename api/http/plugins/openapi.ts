@@ -24,6 +24,10 @@ Every error body is \`{"detail": …}\`: a stable code, with a \`message\`, or, 
 
 Every POST takes an \`Idempotency-Key\`, so that it can be repeated safely, for example after a lost connection: for 24 hours, a request with the same key and body returns the first response, does nothing and charges nothing. If the first response had a secret that is shown once (of an API key or a webhook), it is 409 \`already_created\`, with the ID, instead. Refused and failed requests are not stored. A key names one request of your organisation: the same key with another request is rejected with 422, and with 409 while the first request is in progress. Use a new key, such as a UUID, for each new request.
 
+## Concurrent changes
+
+Responses with one known issue, schedule or webhook have an \`ETag\`, which names the version of what can be changed; a next run, a status or a failed delivery does not count. Send it as \`If-Match\` with a PATCH, so that you do not replace a change that you have not seen: if there is one, the answer is 412 \`precondition_failed\`, and nothing changes.
+
 ## Versions
 
 Within \`/v1\`, responses may gain fields, and the values listed in \`x-extensible-enum\` may grow. Ignore unknown fields, and treat an unknown status as not terminal. Requests are strict: an unknown field or query parameter is rejected with 422.`;
