@@ -71,6 +71,8 @@ export interface ScanOutput {
   pictures: ReadonlyMap<string, KeptPicture>;
   /** Of whole pages, by the `url` of the page. */
   pagePictures: ReadonlyMap<string, KeptPicture>;
+  /** The number of pictures that there was no time for. */
+  picturesLeft: number;
   tools: Report['tools'];
   startedAt: Date;
   finishedAt: Date;
@@ -161,6 +163,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
       discovery: redactor.deep(discovery),
       consent: redactor.deep(session?.consent()),
       pictures: new Map([...(pictures?.all() ?? [])].map(([cause, picture]) => [cause, { ...picture, pageUrl: urlOf(picture) }])),
+      picturesLeft: pictures?.missing() ?? 0,
       pagePictures: new Map([...(pictures?.pages().values() ?? [])].map((picture) => [urlOf(picture), picture])),
       tools: { curbcut: CURBCUT_VERSION, axe_core: AXE_VERSION, browser: `Chromium ${await browser.catch(() => pool.version())}` },
       startedAt,

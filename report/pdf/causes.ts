@@ -26,7 +26,9 @@ export async function drawCauses(flow: Flow, report: Report, context: CauseConte
   else flow.skip(26);
   if (report.groups.length > 0) {
     const further = { heading: texts.furtherCauses, intro: texts.furtherCausesIntro };
-    const about: Cards = { kind: 'violation', heading: texts.rootCauses, intro: texts.rootCausesIntro, max: CAUSES_IN_FULL, further };
+    const { pictures_left: left = 0 } = report;
+    const intro = left === 0 ? texts.rootCausesIntro : `${texts.rootCausesIntro} ${context.i18n.count(texts.picturesLeft, left)}`;
+    const about: Cards = { kind: 'violation', heading: texts.rootCauses, intro, max: CAUSES_IN_FULL, further };
     return drawCards(flow, report.groups, about, context, outline);
   }
   const section = pdf.element(pdf.root, 'Sect');

@@ -97,14 +97,19 @@ export interface FittedReport {
  */
 export function fitReport(
   build: (pages: ReportPage[]) => Report,
-  { pages, ...taken }: { pages: ReportPage[] } & TakenPictures,
+  { pages, picturesLeft = 0, ...taken }: { pages: ReportPage[] } & TakenPictures,
   maxBytes: number,
 ): FittedReport | null {
   for (const max of CAPS) {
     const derived = build(pages.map((page) => (page.tested ? capPage(page, max) : page)));
     const placed = placePictures(derived, taken, PICTURES_MAX_BYTES);
     const { places, pagePlaces } = placed;
-    const report = { ...derived, pictures: places, ...(pagePlaces.length > 0 && { page_pictures: pagePlaces }) };
+    const report = {
+      ...derived,
+      pictures: places,
+      ...(pagePlaces.length > 0 && { page_pictures: pagePlaces }),
+      ...(picturesLeft > 0 && { pictures_left: picturesLeft }),
+    };
     const text = exportOf(report);
     if (text.byteLength <= maxBytes && isParseable(text)) return { report, text, pictures: placed };
   }

@@ -48,6 +48,8 @@ export interface TakenPictures {
   pictures: ReadonlyMap<string, PictureFile & { pageUrl: string }>;
   /** Of whole pages, by their `url` in the report. */
   pagePictures?: ReadonlyMap<string, PictureFile>;
+  /** The number of pictures that there was no time for. */
+  picturesLeft?: number;
 }
 
 /**

@@ -258,6 +258,8 @@ export const Report = Type.Object(
     pictures: Type.Array(ReportPicture),
     /** Only if there are some. They are behind `pictures` in the object. */
     page_pictures: Type.Optional(Type.Array(PagePicture, { minItems: 1 })),
+    /** Only if there was no time for some: how many pictures of root causes and pages are missing for this reason. */
+    pictures_left: Type.Optional(Type.Integer({ minimum: 1 })),
     /** The number of addresses that were found and are not in `pages`: enough pages were tested, the time was up, too many are excluded, or they are too long. */
     addresses_left: Count,
     discovery: ReportDiscovery,

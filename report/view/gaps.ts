@@ -7,7 +7,7 @@ import { DISCOVERY_NOTE } from '../../core/scan/thresholds.ts';
 import { isAttempted } from '../results/score.ts';
 import { type PageCaveat, type TestedPage, testedPages, type UntestedFrame, type UntestedPage } from '../schema/page.ts';
 import type { OtherHost, Report, ReportDiscovery } from '../schema/report.ts';
-import type { ReportWords } from '../words/words.ts';
+import { type ReportWords, wordsIn } from '../words/words.ts';
 import { consentSentence, partialSentence } from './sentences.ts';
 
 export interface Gaps {
@@ -76,14 +76,16 @@ export const PARTIAL = 'partial_report';
 
 /** What else the reader of a report must know about the scan. */
 export function scanNotes(
-  report: Pick<Report, 'addresses_left' | 'consent' | 'discovery' | 'partial'>,
+  report: Pick<Report, 'addresses_left' | 'consent' | 'discovery' | 'partial' | 'pictures_left'>,
 ): { kind: string; message: string }[] {
-  const { consent, partial = false } = report;
+  const { consent, partial = false, pictures_left: pictures } = report;
   const left = leftMessage(report);
+  const i18n = wordsIn('en', 'report');
   return [
     ...(partial ? [{ kind: PARTIAL, message: partialSentence('en') }] : []),
     ...(consent === undefined ? [] : [{ kind: `consent_${consent.outcome}`, message: consentSentence(consent, 'en') }]),
     ...(left === null ? [] : [{ kind: 'addresses_left', message: left }]),
+    ...(pictures === undefined ? [] : [{ kind: 'pictures_left', message: i18n.count(i18n.texts.picturesLeft, pictures) }]),
     ...discoveryNotes(report.discovery),
   ];
 }

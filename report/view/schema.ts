@@ -67,7 +67,7 @@ export const ViewIssue = Type.Object({
 });
 export type ViewIssue = Static<typeof ViewIssue>;
 
-const { scan, score: scanScore, counts, partial, consent, addresses_left, discovery } = Report.properties;
+const { scan, score: scanScore, counts, partial, consent, addresses_left, pictures_left, discovery } = Report.properties;
 
 export const ReportView = Type.Object({
   view_version: Type.Literal(1),
@@ -77,7 +77,7 @@ export const ReportView = Type.Object({
     options: Type.Object({ locale: scan.properties.options.properties.locale }),
   }),
   score: scanScore,
-  ...{ counts, partial, consent, addresses_left, discovery },
+  ...{ counts, partial, consent, addresses_left, pictures_left, discovery },
   /** Root causes, worst first: those with new elements, then by impact, elements and pages. */
   groups: Type.Array(RootCause),
   groups_total: Count,

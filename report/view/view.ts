@@ -30,7 +30,7 @@ export const viewOf = (report: Report): ReportView => viewObjectsOf(report).view
 
 /** Derives the view of a verified report. */
 export function viewObjectsOf(report: Report): ViewObjects {
-  const { scan, score, counts, partial, consent, pictures, page_pictures = [], addresses_left, discovery } = report;
+  const { scan, score, counts, partial, consent, pictures, page_pictures = [], addresses_left, pictures_left, discovery } = report;
   const tested = testedPages(report.pages);
   const groups = worstFirst(report.groups, VIEW_LIMITS.causes);
   const review = worstFirst(report.review_groups, VIEW_LIMITS.review_groups);
@@ -43,6 +43,7 @@ export function viewObjectsOf(report: Report): ViewObjects {
     scan: { url: bounded(scan.url, 'url'), finished_at: scan.finished_at, options: { locale: scan.options.locale } },
     ...{ score, counts, addresses_left, discovery },
     ...(partial && { partial }),
+    ...(pictures_left !== undefined && { pictures_left }),
     ...(consent && { consent: bounded(consent) }),
     groups: [],
     groups_total: report.groups.length,

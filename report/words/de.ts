@@ -130,6 +130,10 @@ export const report: Translated<'report', 'de'> = {
   pagesUntested: { one: '{n} Seite nicht geprüft', other: '{n} Seiten nicht geprüft' },
   framesUntested: { one: '{n} Frame nicht geprüft', other: '{n} Frames nicht geprüft' },
   pagesWithCaveats: { one: '{n} Seite möglicherweise unvollständig', other: '{n} Seiten möglicherweise unvollständig' },
+  picturesLeft: {
+    one: '{n} Bild fehlt, weil die Zeit für Bilder abgelaufen war oder die Seite nicht reagierte.',
+    other: '{n} Bilder fehlen, weil die Zeit für Bilder abgelaufen war oder die Seiten nicht reagierten.',
+  },
   addressesLeft: { one: '{n} weitere Adresse gefunden', other: '{n} weitere Adressen gefunden' },
   reviewIntro:
     'Ob diese Elemente einen Fehler haben, konnten die Tests nicht entscheiden; das muss ein Mensch prüfen. Sie sind wie die Verstöße zusammengefasst, zählen aber nicht als Verstöße und beeinflussen die Punktzahl nicht.',

@@ -133,6 +133,10 @@ export const report = {
   pagesUntested: { one: '{n} page not tested', other: '{n} pages not tested' },
   framesUntested: { one: '{n} frame not tested', other: '{n} frames not tested' },
   pagesWithCaveats: { one: '{n} page possibly incomplete', other: '{n} pages possibly incomplete' },
+  picturesLeft: {
+    one: '{n} picture is missing, because the time for pictures was used up or the page did not respond.',
+    other: '{n} pictures are missing, because the time for pictures was used up or their pages did not respond.',
+  },
   addressesLeft: { one: '{n} more address found', other: '{n} more addresses found' },
   reviewIntro:
     'The tests could not decide whether these elements have a fault, so a person must check them. They are grouped like violations, but they do not count as violations and do not affect the score.',

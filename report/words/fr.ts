@@ -142,6 +142,11 @@ export const report: Translated<'report', 'fr'> = {
     many: '{n} de pages peut-être incomplètes',
     other: '{n} pages peut-être incomplètes',
   },
+  picturesLeft: {
+    one: '{n} image manque, car le temps prévu pour les images était écoulé ou la page ne répondait pas.',
+    many: '{n} d’images manquent, car le temps prévu pour les images était écoulé ou les pages ne répondaient pas.',
+    other: '{n} images manquent, car le temps prévu pour les images était écoulé ou les pages ne répondaient pas.',
+  },
   addressesLeft: { one: '{n} autre adresse trouvée', many: '{n} d’autres adresses trouvées', other: '{n} autres adresses trouvées' },
   reviewIntro:
     'Les tests n’ont pas pu déterminer si ces éléments présentent un défaut : une personne doit les vérifier. Ils sont regroupés comme les violations, mais ne comptent pas comme violations et n’influencent pas le score.',

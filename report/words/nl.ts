@@ -129,6 +129,10 @@ export const report: Translated<'report', 'nl'> = {
   pagesUntested: { one: '{n} pagina niet getest', other: '{n} pagina’s niet getest' },
   framesUntested: { one: '{n} frame niet getest', other: '{n} frames niet getest' },
   pagesWithCaveats: { one: '{n} pagina mogelijk onvolledig', other: '{n} pagina’s mogelijk onvolledig' },
+  picturesLeft: {
+    one: '{n} afbeelding ontbreekt, omdat de tijd voor afbeeldingen op was of de pagina niet reageerde.',
+    other: '{n} afbeeldingen ontbreken, omdat de tijd voor afbeeldingen op was of de pagina’s niet reageerden.',
+  },
   addressesLeft: { one: 'nog {n} adres gevonden', other: 'nog {n} adressen gevonden' },
   reviewIntro:
     'De tests konden niet beslissen of deze elementen een fout hebben; dat moet een mens beoordelen. Ze zijn samengevoegd zoals overtredingen, maar tellen niet als overtreding en hebben geen invloed op de score.',

@@ -156,6 +156,12 @@ export const report: Translated<'report', 'pl'> = {
     many: '{n} stron być może niepełnych',
     other: '{n} strony być może niepełnej',
   },
+  picturesLeft: {
+    one: 'Brakuje {n} obrazu, ponieważ skończył się czas na obrazy lub strona nie odpowiadała.',
+    few: 'Brakuje {n} obrazów, ponieważ skończył się czas na obrazy lub strony nie odpowiadały.',
+    many: 'Brakuje {n} obrazów, ponieważ skończył się czas na obrazy lub strony nie odpowiadały.',
+    other: 'Brakuje {n} obrazu, ponieważ skończył się czas na obrazy lub strony nie odpowiadały.',
+  },
   addressesLeft: {
     one: 'znaleziono jeszcze {n} adres',
     few: 'znaleziono jeszcze {n} adresy',

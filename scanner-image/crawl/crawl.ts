@@ -102,8 +102,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
     frontier.settle(candidate, outcome, page !== null && isMissing(page));
     // A single worker would not have visited a page that is skipped.
     if (outcome !== 'skipped' && visit.outcomes !== undefined) history.record(candidate, visit.outcomes);
-    if (visit.loaded && outcome === 'tested') pictures?.keep(candidate.url.href, visit.pictures);
-    else if (visit.loaded) pictures?.release(visit.pictures);
+    if (visit.loaded && outcome === 'tested') pictures?.learn(candidate.url.href, visit.pictures);
     if (page === null) return;
     pages.push(page.tested ? budget.take(page) : page);
     logPage(log, page);

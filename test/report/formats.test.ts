@@ -51,6 +51,7 @@ function reportWithGaps(): Report {
     { ...untested, url: `${https}/private?q=|[]"%`, reason: 'robots_disallowed', message: 'robots.txt disallows it.' },
   );
   report.addresses_left = 41;
+  report.pictures_left = 3;
   report.discovery = { ...report.discovery, other_hosts: [{ host: 'shop.example.org', links: 3, sitemap_entries: 0 }] };
   report.consent = { action: 'reject', outcome: 'not_found', product: null, url: `${https}/` };
   return report;
@@ -178,6 +179,7 @@ describe('SARIF', () => {
       'note page_same_as',
       'note page_robots_disallowed',
       'note addresses_left',
+      'note pictures_left',
       'note other_hosts',
       'note consent_not_found',
     ]);

@@ -1,4 +1,5 @@
 /** Pictures of elements: one for each root cause, outlined, small, and without secrets. */
+import { spawn } from 'node:child_process';
 import { expect } from 'chai';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { jpegSize, picturesMismatch, placePictures } from '../../report/results/pictures.ts';
@@ -10,9 +11,6 @@ import type { KeptPicture, PictureLimits } from '../../scanner-image/page/visit/
 import type { ScanOutput } from '../../scanner-image/scan.ts';
 import { nightly } from '../support/nightly.ts';
 import { html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
-
-/** The machine of a test may be slow. */
-const UNHURRIED: Partial<PictureLimits> = { baseMs: 120_000 };
 
 /** Red, unless it is hidden or covered. */
 const SHOWN = '<span style="background:#f00;color:#f00;font-size:60px">token-1234</span>';
@@ -28,7 +26,7 @@ describe('pictures', () => {
   after(() => browser.close());
   afterEach(() => site.close());
 
-  async function picture(routes: Record<string, Route>, limits = UNHURRIED, workers = 1): Promise<ScanOutput> {
+  async function picture(routes: Record<string, Route>, limits: Partial<PictureLimits> = {}, workers = 1): Promise<ScanOutput> {
     site = await openSite(routes);
     return scan(`${site.origin}/`, { pictures: true }, { workers, pageBudgetMs: 20_000 }, { pictureLimits: limits });
   }
@@ -121,7 +119,7 @@ describe('pictures', () => {
       '/red': html('<style>html{background:#ff0000}</style>'),
     });
     const signIn = { headers: [], cookies: [], steps: [], marker: null, origins: [], secrets: ['token-1234'] };
-    const result = await scan(`${site.origin}/`, { pictures: true }, { pageBudgetMs: 20_000 }, { signIn, pictureLimits: UNHURRIED });
+    const result = await scan(`${site.origin}/`, { pictures: true }, { pageBudgetMs: 20_000 }, { signIn });
     const [whole] = result.pagePictures.values();
     expect([...result.pagePictures.keys()]).to.deep.equal([testedOf(result.pages)[0]!.url]);
     expect(whole).to.include({ width: 320, height: 1000 });
@@ -166,7 +164,7 @@ describe('pictures', () => {
       ]);
       const links = places.map((place, at) => `<a href="/${at}">${place}</a>`).join(' ');
       site = await openSite({ '/': html(links), ...Object.fromEntries(pages) });
-      const more = { signIn: SIGNED_IN, pictureLimits: UNHURRIED };
+      const more = { signIn: SIGNED_IN };
       const result = await scan(`${site.origin}/`, { pictures: true }, { pageBudgetMs: 20_000 }, more);
       await site.close();
       const elements = [...result.pictures.values()];
@@ -212,7 +210,7 @@ describe('pictures', () => {
     const pages = Object.entries(shown).map(([path, [content]]) => [path, page(content)]);
     const links = Object.keys(shown).map((path) => `<a href="${path}">${path}</a>`);
     site = await openSite({ '/': html(links.join(' ')), ...Object.fromEntries(pages) });
-    const more = { signIn: SIGNED_IN, pictureLimits: UNHURRIED };
+    const more = { signIn: SIGNED_IN };
     const { pagePictures } = await scan(`${site.origin}/`, { pictures: true }, { pageBudgetMs: 20_000 }, more);
     for (const [path, [, pictures]] of Object.entries(shown)) {
       const whole = pagePictures.get(site.origin + path);
@@ -271,6 +269,42 @@ describe('pictures', () => {
     expect(result.pages.map((page) => page.tested)).to.deep.equal([true, true]);
     expect(picturesOf(result, 'button-name')).to.deep.equal([undefined]);
     expect(picturesOf(result, 'image-alt')[0]).not.to.equal(undefined);
+  });
+
+  it('are the worst ones of the scan, the same with any number of workers and on a machine that is busy', async () => {
+    const faults = ['<input style="height:30px">', button, '<img src="/x.png" width="90" height="60">', '<p style="color:#ccc">p</p>'];
+    const bodies = [0, 8, 3, 2, 6, 10, 15, 9].map((bits) => faults.filter((_, at) => bits & (1 << at)).join(' '));
+    const links = bodies.map((_, at) => `<a href="/${at}">${at}</a>`).join(' ');
+    site = await openSite({ '/': html(links), ...Object.fromEntries(bodies.map((body, at) => [`/${at}`, html(body)])) });
+    const pathOf = (url: string): string => new URL(url).pathname;
+    const taken = async (workers: number): Promise<unknown> => {
+      const limits = { causes: 3, pages: 3 };
+      const result = await scan(`${site.origin}/`, { pictures: true }, { workers, pageBudgetMs: 60_000 }, { pictureLimits: limits });
+      const causes = rootCausesOf(result.pages, 'violations');
+      return {
+        causes: causes.flatMap(({ rule, fingerprint }) => {
+          const picture = result.pictures.get(fingerprint);
+          return picture === undefined ? [] : [`${rule} ${pathOf(picture.pageUrl)}`];
+        }),
+        pages: [...result.pagePictures.keys()].map(pathOf).sort(),
+        left: result.picturesLeft,
+      };
+    };
+    const worst = { causes: ['button-name /2', 'label /2', 'image-alt /4'], pages: ['/2', '/4', '/6'], left: 0 };
+    for (const workers of [1, 2, 4]) expect(await taken(workers), `${workers} workers`).to.deep.equal(worst);
+    for (const loops of nightly([], [12])) {
+      const busy = Array.from({ length: loops }, () => spawn(process.execPath, ['-e', 'for (;;);']));
+      try {
+        expect(await taken(4), `${loops} busy loops`).to.deep.equal(worst);
+      } finally {
+        for (const loop of busy) loop.kill();
+      }
+    }
+  });
+
+  it('are counted when there is no time for them', async () => {
+    const result = await picture({ '/': html(`${button}<img src="/x.png" width="90" height="60">`) }, { maxMs: 0 });
+    expect([result.pictures.size, result.pagePictures.size, result.picturesLeft]).to.deep.equal([0, 0, 3]);
   });
 
   it('are not taken without the option', async () => {

@@ -45,6 +45,7 @@ describe('the root causes of a scan', () => {
     report.pictures = report.groups
       .slice(0, 300)
       .map(({ fingerprint, page_urls: [url] }) => ({ fingerprint, ...place, ...PICTURE_SIZE, page_url: url! }));
+    report.page_pictures = report.pages.slice(0, 20).map(({ url }) => ({ ...place, ...PICTURE_SIZE, page_url: url }));
     await storeReportView(web, row.id, report);
     const reports = await web.storeReports(row.id, ['pdf']);
     await web.db.collection<{ _id: string }>('scans').updateOne({ _id: row.id }, { $set: { reports } });

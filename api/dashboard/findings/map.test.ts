@@ -11,7 +11,8 @@ const mark = (label: string, boxes: Mark['boxes']): Mark => ({
   kind: 'violation',
   boxes,
 });
-const drawn = (marks: Mark[], size = SIZE): string => String(pageMap({ size, marks, picture: null }));
+const drawn = (marks: Mark[], size = SIZE): string =>
+  String(pageMap({ size, marks, picture: { src: '/page-1.jpg', width: 320, height: 1000 } }));
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
 describe('the map of a page', () => {
@@ -30,6 +31,11 @@ describe('the map of a page', () => {
     expect(drawn([mark('1', [null])]))
       .to.include('1 element is not on the map')
       .and.not.include('<svg');
+  });
+
+  it('is not an empty frame without a picture, but says why there is none', () => {
+    const map = String(pageMap({ size: SIZE, marks: [mark('1', [box(0, 0)])], picture: null }));
+    expect(map).to.include('the scan has no picture of it').and.not.include('<svg');
   });
 
   it('ends within bounds for any page, and draws the smallest element', () => {

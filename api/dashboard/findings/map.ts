@@ -28,12 +28,13 @@ export interface Mark {
 export interface PageMap {
   size: PageSize;
   marks: readonly Mark[];
-  /** A picture of the page, as wide as the page. Null: there is none. */
+  /** A picture of the page, as wide as the page. Null: there is none, and marks on an empty area would show nothing. */
   picture: { src: string; width: number; height: number } | null;
 }
 
 /** The map, with what it does not show. */
 export function pageMap({ size, marks, picture }: PageMap): Html {
+  if (picture === null) return NO_MAP;
   const scale = WIDTH / size.width;
   const height = Math.min(Math.max(Math.ceil(size.height * scale), LABEL_HEIGHT), HEIGHT_MAX);
   const isTaken = new Map<string, string>();
@@ -46,7 +47,6 @@ export function pageMap({ size, marks, picture }: PageMap): Html {
       Each number leads to its finding.
       ${isDrawn && height > LONG && html`<span class="map-scrolls">The page is long: scroll in the map to see all of it.</span>`}
       ${marks.some(({ kind }) => kind === 'review') && 'Dashed marks need review.'}
-      ${picture === null && 'There is no picture of this page.'}
       ${missing > 0 && html`${count(ELEMENTS, missing)} ${missing === 1 ? 'is' : 'are'} not on the map: not displayed, or outside of the page.`}
     </p>
     ${
@@ -54,13 +54,18 @@ export function pageMap({ size, marks, picture }: PageMap): Html {
       html`<div class="page-map-drawing">
         <svg viewBox="0 0 ${WIDTH} ${height}" role="group" aria-label="Map of this page">
           <rect class="map-page" width="${WIDTH}" height="${height}"></rect>
-          ${picture !== null && html`<image${attributes({ href: picture.src, width: WIDTH, height: round((picture.height * WIDTH) / picture.width) })}></image>`}
+          <image${attributes({ href: picture.src, width: WIDTH, height: round((picture.height * WIDTH) / picture.width) })}></image>
           ${drawn.map(({ drawing }) => drawing)}
         </svg>
       </div>`
     }
   </section>`;
 }
+
+const NO_MAP = html`<p>
+  There is no map of this page, because the scan has no picture of it: pictures are turned off, 20 other pages are worse, there was no
+  time, or the page had changed since its test.
+</p>`;
 
 /** Where an element is, for those who cannot see the map. */
 export function placeText(box: Box | null): string {

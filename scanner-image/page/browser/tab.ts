@@ -227,7 +227,10 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const findings = tested === null ? null : toPageFindings(tested.results);
   const durationMs = clock.spent();
   // Last, because scrolling may change the page.
-  const taken = await takePictures(deps.pictures, findings === null || broken ? null : { world, findings, size: facts.size, clock });
+  const taken = await takePictures(
+    deps.pictures,
+    findings === null || broken ? null : { url: request.url.href, world, findings, size: facts.size, clock },
+  );
   return {
     loaded: true,
     finalUrl: new URL(last.finalUrl),
@@ -238,7 +241,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
     caveats: [...withoutRepeats([...arrival.caveats, ...caveats]), ...last.caveats, ...redirectCaveats(tab)],
     pictures: taken.pictures,
     durationMs,
-    broken: broken || taken.stopped !== null,
+    broken: broken || taken.stopped,
   };
 }
 

@@ -200,6 +200,6 @@ export function withDialog(dialog: Visit, after: Visit): Visit {
     withDialog: dialog.findings,
     framesUntested: [...after.framesUntested, ...dialog.framesUntested.filter(({ path }) => !frames.has(path.join('\n')))],
     caveats: [...after.caveats, ...dialog.caveats.filter(({ kind }) => !kinds.has(kind))],
-    pictures: [...dialog.pictures, ...after.pictures],
+    pictures: [...after.pictures, ...dialog.pictures],
   };
 }

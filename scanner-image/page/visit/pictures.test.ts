@@ -1,101 +1,102 @@
 import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Impact } from '../../../core/scan/impacts.ts';
 import type { ReportNode } from '../../../report/schema/page.ts';
 import type { PageFindings } from '../axe/results.ts';
 import { emptyTally } from '../../../report/results/score.ts';
-import { createPictureBudget, type TakenPicture, type WantedPicture } from './pictures.ts';
+import { createPictureBudget, type PictureBudget, type TakenPicture } from './pictures.ts';
 
-const node = (letter: string): ReportNode => ({
+const node = (letter: string, box: ReportNode['box'] = null): ReportNode => ({
   selector: `#${letter}`,
-  html: `<img class="kind-${letter}">`,
+  html: `<img class="kind-${letter.toLowerCase()}">`,
   landmark: null,
-  box: null,
+  box,
   failure_summary: '',
   frame_path: [],
   shadow_path: [],
 });
+const list = (impact: Impact, letters: string): PageFindings['violations'] => [
+  {
+    rule: `rule-${impact}`,
+    impact,
+    wcag: [],
+    help: '',
+    description: '',
+    help_url: '',
+    nodes: [...letters].map((letter) => node(letter)),
+    nodes_total: letters.length,
+  },
+];
 /** Findings with one element for each letter. */
-const findings = (letters: string): PageFindings => ({
-  violations: [
-    {
-      rule: 'image-alt',
-      impact: 'critical',
-      wcag: [],
-      help: '',
-      description: '',
-      help_url: '',
-      nodes: [...letters].map(node),
-      nodes_total: letters.length,
-    },
-  ],
-  needsReview: [],
+const findings = (serious: string, critical = '', review = ''): PageFindings => ({
+  violations: [...list('serious', serious), ...list('critical', critical)],
+  needsReview: list('critical', review),
   advice: [],
   passes: [],
   inapplicable: [],
   failed: [],
   rules: emptyTally(),
 });
-const lettersOf = (wanted: readonly WantedPicture[]): string => wanted.map(({ nodes }) => nodes[0]!.selector.slice(1)).join('');
-const taken = (wanted: readonly WantedPicture[]): TakenPicture[] =>
-  wanted.map(({ fingerprint }) => ({ fingerprint, bytes: new Uint8Array(3), width: 1, height: 1 }));
+const FILE = { bytes: new Uint8Array(3), width: 1, height: 1 };
+const lettersOf = (budget: PictureBudget, found: PageFindings): string =>
+  budget
+    .wanted(found)
+    .map(({ nodes }) => nodes[0]!.selector.slice(1))
+    .join('');
+/** The pictures of a page on which everything is visible. */
+const visit = (budget: PictureBudget, found: PageFindings, file: TakenPicture['file'] = FILE): TakenPicture[] =>
+  budget.wanted(found).map(({ fingerprint, rank }) => ({ fingerprint, rank, file }));
 
 describe('picture budget', () => {
-  it('wants each root cause once, with up to three of its elements', () => {
+  it('wants each root cause once, the worst first, with the elements first that have a box', () => {
     const budget = createPictureBudget();
-    const { wanted } = budget.reserve(findings('aaaaab'), 0);
-    expect(wanted.map(({ nodes }) => nodes.length)).to.deep.equal([3, 1]);
-    expect(lettersOf(budget.reserve(findings('abc'), 0).wanted), 'another worker').to.equal('c');
+    const found = findings('aaaaaaaaaaab', 'c', 'd');
+    found.violations[0]!.nodes.push(node('A', { x: 0, y: 0, width: 9, height: 9 }));
+    expect(budget.wanted(found).map(({ nodes }) => nodes.map(({ selector }) => selector.slice(1)).join(''))).to.deep.equal([
+      'c',
+      'Aaaaaaaa',
+      'b',
+      'd',
+    ]);
+    budget.learn('https://x.example/', visit(budget, findings('ab')));
+    expect(lettersOf(budget, found)).to.equal('cd');
   });
 
-  it('retries a failed picture, but at most three times for an invisible element', () => {
+  it('wants what could not be seen or had no time again, and counts what had none', () => {
     const budget = createPictureBudget();
-    for (let page = 0; page < 3; page++) {
-      const { wanted } = budget.reserve(findings('ab'), 0);
-      expect(lettersOf(wanted)).to.equal('ab');
-      budget.settle(wanted, { pictures: [], unseen: [wanted[0]!.fingerprint], stopped: null }, 1);
-    }
-    expect(lettersOf(budget.reserve(findings('ab'), 0).wanted)).to.equal('b');
+    budget.learn('https://x.example/', visit(budget, findings('ab'), null));
+    budget.learn('https://x.example/', [{ fingerprint: null, rank: [1], file: null }]);
+    expect([budget.missing(), lettersOf(budget, findings('ab'))]).to.deep.equal([3, 'ab']);
+    budget.learn('https://x.example/2', visit(budget, findings('b')));
+    expect(budget.missing()).to.equal(2);
+    expect([...budget.all().values()].map(({ pageUrl }) => pageUrl)).to.deep.equal(['https://x.example/2']);
   });
 
-  it('keeps the pictures of tested pages, and releases those of duplicates', () => {
-    const budget = createPictureBudget();
-    const { wanted } = budget.reserve(findings('ab'), 0);
-    const [a, b] = taken(wanted);
-    budget.settle(wanted, { pictures: [a!, b!], unseen: [], stopped: null }, 1);
-    budget.keep('https://x.example/', [a!]);
-    budget.release([b!]);
-    expect([...budget.all().values()].map(({ pageUrl }) => pageUrl)).to.deep.equal(['https://x.example/']);
-    expect(lettersOf(budget.reserve(findings('ab'), 0).wanted)).to.equal('b');
-  });
-
-  it('is limited for a page and for the scan', () => {
-    const budget = createPictureBudget({ perPage: 2, perScan: 3 });
-    expect(lettersOf(budget.reserve(findings('abcdef'), 0).wanted)).to.equal('ab');
-    expect(lettersOf(budget.reserve(findings('abcdef'), 0).wanted)).to.equal('c');
-    expect(budget.reserve(findings('abcdef'), 0).wanted).to.deep.equal([]);
-  });
-
-  it('takes pictures of whole pages in a part of the time, up to a limit, and again for those that were not taken', () => {
-    const budget = createPictureBudget({ baseMs: 300, share: 0, pages: 2, pagesShare: 1 / 3 });
-    expect(budget.reservePage()).to.equal(100);
-    budget.settlePage(false, 10);
-    expect(budget.reservePage()).to.equal(90);
-    budget.settlePage(true, 10);
-    expect(budget.reservePage()).to.equal(80);
-    budget.settlePage(true, 10);
-    expect(budget.reservePage(), 'the limit').to.equal(0);
-    budget.release([{ fingerprint: null, bytes: new Uint8Array(1), width: 1, height: 1 }]);
-    expect(budget.reservePage()).to.equal(70);
-    budget.settlePage(false, 80);
-    expect(budget.reservePage(), 'the time of pages').to.equal(0);
-    expect(budget.reserve(findings('a'), 0).ms, 'that of root causes').to.equal(190);
-  });
-
-  it('takes a fixed time and a share of the time of pages', () => {
-    const budget = createPictureBudget({ baseMs: 100, share: 0.1 });
-    const { wanted, ms } = budget.reserve(findings('a'), 200);
-    expect(ms).to.equal(120);
-    budget.settle(wanted, { pictures: [], unseen: [], stopped: null }, 150);
-    expect(budget.reserve(findings('a'), 200).wanted).to.deep.equal([]);
-    expect(lettersOf(budget.reserve(findings('a'), 200).wanted)).to.equal('a');
+  it('keeps the worst of a scan, of equal ones the first, whenever each page is visited', () => {
+    const letters = fc.string({ unit: fc.constantFrom(...'abcdefgh'), maxLength: 5 });
+    const page = fc.record({ serious: letters, critical: letters, review: letters, ahead: fc.nat(5), worse: fc.nat(2) });
+    fc.assert(
+      fc.property(fc.array(page, { maxLength: 12 }), fc.integer({ min: 1, max: 8 }), (pages, causes) => {
+        /** @param ahead how many pages are visited before the ones in front of them are learnt */
+        const kept = (ahead: (at: number) => number): unknown => {
+          const budget = createPictureBudget({ causes, pages: 3 });
+          const taken = new Map<number, TakenPicture[]>();
+          for (let learnt = 0; learnt < pages.length; learnt++) {
+            for (const [at, { serious, critical, review, worse }] of pages.entries())
+              if (!taken.has(at) && at - ahead(at) <= learnt) {
+                const whole = budget.wantsPage(`${at}`, [worse]) ? [{ fingerprint: null, rank: [worse], file: FILE }] : [];
+                taken.set(at, [...visit(budget, findings(serious, critical, review)), ...whole]);
+              }
+            budget.learn(`${learnt}`, taken.get(learnt)!);
+          }
+          return [...budget.all(), ...budget.pages()].map(([key, { pageUrl }]) => [key, pageUrl]);
+        };
+        expect(kept((at) => pages[at]!.ahead)).to.deep.equal(kept(() => 0));
+        const worst = pages.map(({ worse }, at) => [worse, -at] as const).sort((a, b) => b[0] - a[0] || b[1] - a[1]);
+        expect((kept(() => 0) as string[][]).filter(([key, url]) => key === url).map(([url]) => Number(url))).to.have.members(
+          worst.slice(0, 3).map(([, at]) => -at),
+        );
+      }),
+    );
   });
 });

@@ -1,142 +1,152 @@
 /** Takes pictures of the displayed page, after its test. A failure means fewer pictures, and never fails the page. */
-import { errorMessage } from '../../../platform/errors.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import { jpegSize, type PictureFile } from '../../../report/results/pictures.ts';
+import { countViolations } from '../../../report/results/score.ts';
 import type { PageSize, ReportNode } from '../../../report/schema/page.ts';
 import { PICTURE_MAX_BYTES, PICTURE_MAX_PIXELS } from '../../../report/schema/report.ts';
 import { evaluate, type IsolatedWorld } from '../scripts/source.ts';
 import { type PageFindings, PIERCE } from '../axe/results.ts';
 import { rootCauseFingerprint } from '../../../report/causes/root-causes.ts';
+import { IMPACTS } from '../../../core/scan/impacts.ts';
 
-/** A root cause that has no picture yet. */
-export interface WantedPicture {
+/** How bad the subject of a picture is: the first number that differs decides, the larger one is worse. */
+type Rank = readonly number[];
+
+/** A picture that a page was asked for. */
+export interface TakenPicture {
+  /** Null: it shows the whole page. */
+  fingerprint: string | null;
+  rank: Rank;
+  /** Null: there was no time for it. */
+  file: PictureFile | null;
+}
+
+/** A root cause of a page that has no picture yet. */
+interface WantedPicture {
   fingerprint: string;
+  rank: Rank;
   /** Elements of the page that have it. The first one that can be seen is taken. */
   nodes: ReportNode[];
 }
 
-export interface TakenPicture extends PictureFile {
-  /** Null: it shows the whole page. */
-  fingerprint: string | null;
-}
-
-interface PicturesOfPage {
-  pictures: TakenPicture[];
-  /** Root causes of which no element can be seen. */
-  unseen: string[];
-  /** Why the rest was not taken, if the page did not cooperate. Its tab may be busy and must not be used again. */
-  stopped: string | null;
-}
-
 export interface PictureLimits {
-  /** The maximum number of pictures. */
-  perScan: number;
-  /** The maximum number of pictures that one page is asked for. */
-  perPage: number;
-  /** The time that pictures may take in every scan, in milliseconds. */
-  baseMs: number;
-  /** The additional time, as a share of the time that pages take without pictures. */
-  share: number;
-  /** The maximum number of pictures of whole pages, and the share of the time of all pictures that they may take. */
+  /** The maximum number of root causes with a picture. */
+  causes: number;
+  /** The maximum number of pages with a picture. */
   pages: number;
-  pagesShare: number;
+  /** The time after which no picture is taken, in milliseconds. Only a hostile site or a machine that stands still needs it. */
+  maxMs: number;
 }
 
-/** A picture takes 20 to 40 ms, also one of a whole page; a small page takes 60 ms. So pictures may take about the time of a few pages, and 3 % of long scans. */
-const PICTURE_LIMITS: PictureLimits = { perScan: 300, perPage: 12, baseMs: 500, share: 0.03, pages: 20, pagesShare: 1 / 3 };
+/** A picture takes 20 to 40 ms on an idle machine, also one of a whole page. */
+const PICTURE_LIMITS: PictureLimits = { causes: 300, pages: 20, maxMs: 120_000 };
 
 /** Elements that are tried for one picture, because the first ones may be hidden. */
-const CANDIDATES = 3;
-/** The number of pages on which no element of a root cause can be seen until it gets no picture. */
-const UNSEEN_PAGES = 3;
+const CANDIDATES = 8;
 
-export interface KeptPicture extends TakenPicture {
+export interface KeptPicture extends PictureFile {
   /** The `url` of the page in the report. */
   pageUrl: string;
 }
 
+const isWorse = (rank: Rank, other: Rank): boolean => {
+  const at = rank.findIndex((number, index) => number !== other[index]);
+  return at >= 0 && rank[at]! > other[at]!;
+};
+
+/**
+ * Keeps the worst pictures of a scan, of equal ones the first. A subject that is not wanted once never is again. So it does not matter
+ * what a page that is visited early takes in vain, as long as pages are learnt in the frontier's order.
+ */
+function createWorst(max: number) {
+  const kept = new Map<string, KeptPicture & { rank: Rank }>();
+  const replaced = new Set<string>();
+  /** What there was no time for. */
+  const late = new Map<string, Rank>();
+
+  const mildest = (): [string, { rank: Rank }] => [...kept].reduce((found, next) => (isWorse(next[1].rank, found[1].rank) ? found : next));
+  const wants = (key: string, rank: Rank): boolean =>
+    !kept.has(key) && !replaced.has(key) && (kept.size < max || isWorse(rank, mildest()[1].rank));
+
+  return {
+    kept,
+    wants,
+    learn(key: string, { rank, file }: TakenPicture, pageUrl: string): void {
+      if (!wants(key, rank)) return;
+      if (file === null) return void late.set(key, rank);
+      kept.set(key, { ...file, rank, pageUrl });
+      if (kept.size <= max) return;
+      const [mild] = mildest();
+      kept.delete(mild);
+      replaced.add(mild);
+    },
+    left: (): number => [...late].filter(([key, rank]) => wants(key, rank)).length,
+  };
+}
+
 export function createPictureBudget(given: Partial<PictureLimits> = {}, words: () => readonly string[] = () => []) {
   const limits = { ...PICTURE_LIMITS, ...given };
-  const reserved = new Set<string>();
-  const unseen = new Map<string, number>();
-  const kept = new Map<string, KeptPicture>();
-  const keptPages = new Map<string, KeptPicture>();
-  let allowedMs = limits.baseMs;
-  /** The time that pictures of pages may still take, which is a part of `allowedMs`, and their number. */
-  let allowedPagesMs = limits.baseMs * limits.pagesShare;
-  let pagesReserved = 0;
-
-  function candidatesOf({ violations, needsReview }: PageFindings): Map<string, ReportNode[]> {
-    const causes = new Map<string, ReportNode[]>();
-    for (const { rule, nodes } of [...violations, ...needsReview])
-      for (const node of nodes) {
-        const fingerprint = rootCauseFingerprint(rule, node);
-        if (reserved.has(fingerprint) || (unseen.get(fingerprint) ?? 0) >= UNSEEN_PAGES) continue;
-        const candidates = causes.get(fingerprint);
-        if (candidates === undefined) causes.set(fingerprint, [node]);
-        else if (candidates.length < CANDIDATES) candidates.push(node);
-      }
-    return causes;
-  }
+  const causes = createWorst(limits.causes);
+  const pages = createWorst(limits.pages);
+  let leftMs = limits.maxMs;
 
   return {
     /** Texts that no picture may show. */
     get words() {
       return words();
     },
-    /** Reserves the root causes of a page that have no picture yet, worst first. @param visitMs the time that the page took */
-    reserve(findings: PageFindings, visitMs: number): { wanted: WantedPicture[]; ms: number } {
-      allowedMs += visitMs * limits.share;
-      allowedPagesMs += visitMs * limits.share * limits.pagesShare;
-      const free = Math.min(limits.perPage, limits.perScan - reserved.size);
-      if (allowedMs <= 0 || free <= 0) return { wanted: [], ms: 0 };
-      const wanted = [...candidatesOf(findings)].slice(0, free).map(([fingerprint, nodes]) => ({ fingerprint, nodes }));
-      for (const { fingerprint } of wanted) reserved.add(fingerprint);
-      return { wanted, ms: allowedMs };
+    /** Returns the root causes of a page that have no picture yet, worst first. */
+    wanted(findings: PageFindings): WantedPicture[] {
+      const wanted = new Map<string, WantedPicture>();
+      for (const [list, isViolation] of [
+        [findings.violations, 1],
+        [findings.needsReview, 0],
+      ] as const)
+        for (const { rule, impact, nodes } of list) {
+          const rank = [isViolation, -IMPACTS.indexOf(impact)];
+          for (const node of withBoxesFirst(nodes)) {
+            const fingerprint = rootCauseFingerprint(rule, node);
+            const cause = wanted.get(fingerprint);
+            if (cause !== undefined && cause.nodes.length < CANDIDATES) cause.nodes.push(node);
+            else if (cause === undefined && causes.wants(fingerprint, rank)) wanted.set(fingerprint, { fingerprint, rank, nodes: [node] });
+          }
+        }
+      return [...wanted.values()].sort(({ rank }, other) => Number(isWorse(other.rank, rank)) - Number(isWorse(rank, other.rank)));
     },
-    /** Releases what was reserved and not taken. @param ms the time that the pictures took */
-    settle(wanted: readonly WantedPicture[], { pictures, unseen: hidden }: PicturesOfPage, ms: number): void {
-      allowedMs -= ms;
-      const taken = new Set(pictures.map(({ fingerprint }) => fingerprint));
-      for (const { fingerprint } of wanted) if (!taken.has(fingerprint)) reserved.delete(fingerprint);
-      for (const fingerprint of hidden) unseen.set(fingerprint, (unseen.get(fingerprint) ?? 0) + 1);
-    },
-    /** Reserves the picture of a page, after those of its root causes. Returns the time that it may take, in milliseconds; 0: it gets none. */
-    reservePage(): number {
-      const ms = Math.min(allowedMs, allowedPagesMs);
-      if (ms <= 0 || pagesReserved >= limits.pages) return 0;
-      pagesReserved += 1;
-      return ms;
-    },
-    /** @param ms the time that the picture took */
-    settlePage(taken: boolean, ms: number): void {
-      allowedMs -= ms;
-      allowedPagesMs -= ms;
-      if (!taken) pagesReserved -= 1;
-    },
-    /** Keeps the pictures of a tested page. */
-    keep(pageUrl: string, pictures: readonly TakenPicture[]): void {
+    wantsPage: (pageUrl: string, rank: Rank): boolean => pages.wants(pageUrl, rank),
+    /** The time that pictures may still take, in milliseconds. */
+    left: (): number => leftMs,
+    spend: (ms: number): unknown => (leftMs -= ms),
+    /** Learns the pictures of a tested page. Call it in the frontier's order. */
+    learn(pageUrl: string, pictures: readonly TakenPicture[]): void {
       for (const picture of pictures)
-        if (picture.fingerprint === null) keptPages.set(pageUrl, { ...picture, pageUrl });
-        else kept.set(picture.fingerprint, { ...picture, pageUrl });
-    },
-    /** Releases the pictures of a page that does not count as tested, such as a duplicate. */
-    release(pictures: readonly TakenPicture[]): void {
-      for (const { fingerprint } of pictures)
-        if (fingerprint === null) pagesReserved -= 1;
-        else reserved.delete(fingerprint);
+        if (picture.fingerprint === null) pages.learn(pageUrl, picture, pageUrl);
+        else causes.learn(picture.fingerprint, picture, pageUrl);
     },
     /** The pictures by fingerprint. */
-    all: (): ReadonlyMap<string, KeptPicture> => kept,
+    all: (): ReadonlyMap<string, KeptPicture> => causes.kept,
     /** The pictures of whole pages by the `url` of the page. */
-    pages: (): ReadonlyMap<string, KeptPicture> => keptPages,
+    pages: (): ReadonlyMap<string, KeptPicture> => pages.kept,
+    /** The number of pictures that there was no time for. */
+    missing: (): number => causes.left() + pages.left(),
   };
 }
 
 export type PictureBudget = ReturnType<typeof createPictureBudget>;
 
+/** Elements without a box are not displayed, or a frame does not show them yet. */
+const withBoxesFirst = (nodes: readonly ReportNode[]): ReportNode[] =>
+  [...nodes].sort((node, other) => Number(node.box === null) - Number(other.box === null));
+
+/** How bad a page is; null if nothing was found on it. */
+function rankOf({ violations, needsReview }: PageFindings): Rank | null {
+  const counts = countViolations(violations);
+  const rank = [...IMPACTS.map((impact) => counts[impact]), countViolations(needsReview).total];
+  return rank.every((number) => number === 0) ? null : rank;
+}
+
 /** The time limit of one picture, in milliseconds. */
-const PICTURE_MS = 3000;
+const PICTURE_MS = 5000;
 /** Less is not enough for a picture. */
 const PICTURE_MIN_MS = 200;
 
@@ -156,59 +166,48 @@ interface Clip {
 
 /** A page that was tested, and what its visit took and may still take. */
 interface PicturedPage {
+  url: string;
   world: IsolatedWorld;
   findings: PageFindings;
   size: PageSize;
   clock: { spent(): number; left(): number };
 }
 
-const NOTHING: PicturesOfPage = { pictures: [], unseen: [], stopped: null };
+/**
+ * Takes pictures of the root causes of a page that have none yet, then of the page itself.
+ * @param budget null: the scan takes no pictures
+ * @returns `stopped`: the page did not cooperate. Its tab may be busy and must not be used again
+ */
+export async function takePictures(
+  budget: PictureBudget | null,
+  page: PicturedPage | null,
+): Promise<{ pictures: TakenPicture[]; stopped: boolean }> {
+  const pictures: TakenPicture[] = [];
+  let stopped = false;
+  if (budget === null || page === null) return { pictures, stopped };
+  const { world, findings, size, clock } = page;
 
-/** Takes pictures of the root causes of a page that have none yet, then of the page itself. @param budget null: the scan takes no pictures */
-export async function takePictures(budget: PictureBudget | null, page: PicturedPage | null): Promise<PicturesOfPage> {
-  if (budget === null || page === null) return NOTHING;
-  const found = await takeCauses(budget, page);
-  if (found.stopped !== null) return found;
-  const { pictures, stopped } = await takeWhole(budget, page);
-  return { ...found, pictures: [...found.pictures, ...pictures], stopped };
-}
-
-async function takeCauses(budget: PictureBudget, { world, findings, clock }: PicturedPage): Promise<PicturesOfPage> {
-  const { wanted, ms } = budget.reserve(findings, clock.spent());
-  const started = clock.spent();
-  const found: PicturesOfPage = { pictures: [], unseen: [], stopped: null };
-  try {
-    for (const { fingerprint, nodes } of wanted) {
-      const limitMs = limitOf(clock);
-      if (clock.spent() - started >= ms || limitMs < PICTURE_MIN_MS) break;
-      const taken = await withTimeLimit(takeOne(world, nodes, budget.words), limitMs, 'taking a picture');
-      if (taken === null) found.unseen.push(fingerprint);
-      else found.pictures.push({ fingerprint, ...taken });
+  async function take(what: Omit<TakenPicture, 'file'>, taking: () => Promise<PictureFile | null>): Promise<void> {
+    // Half of the page's time at most, so that a page that hangs now still ends in time.
+    const limitMs = Math.min(PICTURE_MS, clock.left() / 2);
+    if (stopped || limitMs < PICTURE_MIN_MS || budget!.left() <= 0) return void pictures.push({ ...what, file: null });
+    const started = clock.spent();
+    try {
+      const file = await withTimeLimit(taking(), limitMs, 'taking a picture');
+      if (file !== null) pictures.push({ ...what, file });
+    } catch {
+      stopped = true;
+      pictures.push({ ...what, file: null });
     }
-  } catch (error) {
-    found.stopped = errorMessage(error);
+    budget!.spend(clock.spent() - started);
   }
-  budget.settle(wanted, found, clock.spent() - started);
-  return found;
-}
 
-async function takeWhole(budget: PictureBudget, { world, findings, size, clock }: PicturedPage): Promise<PicturesOfPage> {
-  if (findings.violations.length + findings.needsReview.length === 0 || budget.reservePage() <= 0) return NOTHING;
-  const started = clock.spent();
-  let file: PictureFile | null = null;
-  let stopped: string | null = null;
-  try {
-    const limitMs = limitOf(clock);
-    if (limitMs >= PICTURE_MIN_MS) file = await withTimeLimit(takePage(world, size, budget.words), limitMs, 'taking a picture');
-  } catch (error) {
-    stopped = errorMessage(error);
-  }
-  budget.settlePage(file !== null, clock.spent() - started);
-  return { pictures: file === null ? [] : [{ fingerprint: null, ...file }], unseen: [], stopped };
+  for (const { fingerprint, rank, nodes } of budget.wanted(findings))
+    await take({ fingerprint, rank }, () => takeOne(world, nodes, budget.words));
+  const rank = rankOf(findings);
+  if (rank !== null && budget.wantsPage(page.url, rank)) await take({ fingerprint: null, rank }, () => takePage(world, size, budget.words));
+  return { pictures, stopped };
 }
-
-/** The time limit of a picture: half of the page's budget at most, so that a page that hangs now still ends in time. */
-const limitOf = ({ left }: PicturedPage['clock']): number => Math.min(PICTURE_MS, left() / 2);
 
 async function takeOne(world: IsolatedWorld, nodes: readonly ReportNode[], words: readonly string[]): Promise<PictureFile | null> {
   const candidates = nodes.map((node) => ({ path: pathOf(node), html: node.html }));
