@@ -1,10 +1,10 @@
 /** Why a scan did not pass, and what to fix first, as text. Loaded only at the end of a scan, because it needs the report's words. */
-import { causesOf } from '../report/comment/comment.ts';
 import { ruleText } from '../report/rule-texts/rule-texts.ts';
 import { elementPath } from '../report/schema/page.ts';
 import type { Report } from '../report/schema/report.ts';
 import type { CauseChange } from '../report/schema/root-cause.ts';
-import { explainScore, scoreFactsOf, type ScoreFacts } from '../report/view/verdict.ts';
+import { causesToFix } from '../report/view/fix-to-pass.ts';
+import { explainScore, scoreFactsOf, type ScoreFacts, toPassSentence } from '../report/view/verdict.ts';
 import { printable } from './errors.ts';
 import { paint, type Terminal } from './terminal.ts';
 import { plural, textWidth, wrapped } from './values.ts';
@@ -17,23 +17,33 @@ const TITLE_MAX = 300;
 export interface Explanation {
   /** Why it did not pass, also if the score is high. Null if it passed, or has no thresholds. */
   reasons: string | null;
-  /** The worst root causes, with a heading; empty if there are none. */
+  /** What to fix to pass, or the worst root causes, with a heading; empty if there are none. */
   causes: string[];
 }
 
 /** Explains a report, in English. @param wide whole selectors, and the fingerprints of root causes */
 export function explain(report: Report, terminal: Pick<Terminal, 'color' | 'columns'>, wide: boolean): Explanation {
-  const causes = causesOf(report);
-  const [compared, shown] = [report.baseline !== undefined && report.baseline.new !== null, causes.slice(0, CAUSES)];
-  const what = `${compared ? 'new ' : ''}root cause${causes.length === 1 ? '' : 's'}`;
-  const number = shown.length < causes.length ? `the worst ${shown.length} of ${causes.length}` : String(causes.length);
+  const { toPass, causes } = causesToFix(report);
+  const sentence = toPass === null ? [] : ['', ...wrapped(toPassSentence(toPass, 'en'), '', textWidth(terminal))];
+  const shown = toPass !== null && toPass.causes.length > 0 ? causes : causes.slice(0, CAUSES);
+  const heading =
+    shown === causes && toPass !== null ? sentence : [...sentence, '', `Fix first: ${whatOf(report, causes.length, shown.length)}`];
   return {
     reasons: explainScore(scoreFactsOf(report), 'en').reasons,
     causes:
       causes.length === 0
-        ? []
-        : ['', paint(terminal, 'bold', `Fix first: ${number} ${what}`), ...shown.flatMap((cause) => linesOf(cause, terminal, wide))],
+        ? sentence
+        : [
+            ...heading.map((line) => (line === '' ? line : paint(terminal, 'bold', line))),
+            ...shown.flatMap((cause) => linesOf(cause, terminal, wide)),
+          ],
   };
+}
+
+/** What the list without a sentence is about. */
+function whatOf({ baseline }: Report, all: number, shown: number): string {
+  const compared = baseline !== undefined && baseline.new !== null;
+  return `${shown < all ? `the worst ${shown} of ${all}` : all} ${compared ? 'new ' : ''}root cause${all === 1 ? '' : 's'}`;
 }
 
 /** Why a scan did not pass, where there is no report. */

@@ -93,7 +93,7 @@ export function applyKnownIssues(
 }
 
 /** Counts a page's violations. @returns its rules, without those that fail only on known elements, as if they did not apply */
-function openTally(page: TestedPage, matcher: KnownMatcher, covered: Covered, open: Counts): RuleTally {
+export function openTally(page: TestedPage, matcher: KnownMatcher, covered: Covered, open: Counts): RuleTally {
   const tally = Object.fromEntries(IMPACTS.map((impact) => [impact, { ...page.rules[impact] }])) as RuleTally;
   for (const violation of page.violations) {
     const { impact, nodes_total } = violation;
@@ -105,18 +105,25 @@ function openTally(page: TestedPage, matcher: KnownMatcher, covered: Covered, op
   return tally;
 }
 
-/** Returns the number of known elements. Elements that the report only counts are known by their root cause. */
-function cover({ rule, nodes, nodes_beyond = [] }: ReportViolation, matcher: KnownMatcher, covered: Covered): number {
+/** The elements of a finding, each with its root cause and the key of the known issue that covers it; those that the report only counts, by root cause. */
+export function* elementsOf(
+  { rule, nodes, nodes_beyond = [] }: ReportViolation,
+  matcher: KnownMatcher,
+): Generator<{ fingerprint: string; key: string | undefined; elements: number }> {
+  for (const node of nodes) yield { fingerprint: rootCauseFingerprint(rule, node), key: matcher.of(rule, node), elements: 1 };
+  for (const { fingerprint, elements } of nodes_beyond) yield { fingerprint, key: matcher.ofCause(fingerprint), elements };
+}
+
+/** Returns the number of known elements. */
+function cover(violation: ReportViolation, matcher: KnownMatcher, covered: Covered): number {
   let known = 0;
-  const add = (fingerprint: string, key: string | undefined, elements: number): void => {
-    if (key === undefined) return;
+  for (const { fingerprint, key, elements } of elementsOf(violation, matcher)) {
+    if (key === undefined) continue;
     const cause = covered.get(fingerprint) ?? new Map<string, number>();
     covered.set(fingerprint, cause);
     cause.set(key, (cause.get(key) ?? 0) + elements);
     known += elements;
-  };
-  for (const node of nodes) add(rootCauseFingerprint(rule, node), matcher.of(rule, node), 1);
-  for (const { fingerprint, elements } of nodes_beyond) add(fingerprint, matcher.ofCause(fingerprint), elements);
+  }
   return known;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A report as one comment on a pull request: the verdict, the numbers, and the new violations with how to fix them. What a page can
+ * A report as one comment on a pull request: the verdict, the numbers, and the root causes to fix. What a page can
  * choose is only ever in code spans and encoded addresses. Pure.
  */
 import { coverageOf } from '../../core/scan/counts.ts';
@@ -9,11 +9,11 @@ import { outcomeOf } from '../results/results.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
 import { elementPath } from '../schema/page.ts';
 import type { Report } from '../schema/report.ts';
-import type { CauseChange, RootCause } from '../schema/root-cause.ts';
+import type { CauseChange } from '../schema/root-cause.ts';
+import { causesToFix, type FixToPass } from '../view/fix-to-pass.ts';
 import { baselineLine, knownLine } from '../view/sentences.ts';
-import { thresholdRows, verdictTexts } from '../view/verdict.ts';
+import { thresholdRows, toPassSentence, verdictTexts } from '../view/verdict.ts';
 import { type ReportWords, wordsIn } from '../words/words.ts';
-import { countedAsNew } from '../diff/diff.ts';
 import { uriOf } from '../formats/shared.ts';
 
 /** The elements that a comment names for each root cause. */
@@ -49,11 +49,14 @@ export const commentMarker = (report: Report, name?: string): string => markerOf
 export function commentOf(report: Report, options: CommentOptions): string {
   const i18n = wordsIn(report.scan.options.locale, 'report');
   const head = headOf(report, options, i18n);
-  const { title, total } = titleOf(report, i18n);
+  const { toPass, causes } = causesToFix(report);
+  const { title, total } = titleOf(report, toPass, i18n);
+  // The sentence that says what to fix is about all of them.
+  const most = Math.max(options.causes, toPass?.causes.length ?? 0);
   const entries: string[] = [];
   let shown = 0;
   let length = head.length + title.length + FOOTER_MAX;
-  for (const cause of causesOf(report).slice(0, options.causes)) {
+  for (const cause of causes.slice(0, most)) {
     const entry = entryOf(cause, report, i18n);
     length += entry.length + 1;
     if (length > options.maxCharacters) break;
@@ -102,12 +105,17 @@ function headOf(report: Report, { name }: CommentOptions, i18n: ReportWords): st
   ].join('\n');
 }
 
-/** The heading of the root causes, and the number of their violations. */
+/** The heading of the root causes with what fixing them leads to, and the number of their violations. */
 function titleOf(
   { baseline, counts, known_issues: known }: Report,
+  toPass: FixToPass | null,
   { texts, number, locale }: ReportWords,
 ): { title: string; total: number } {
   const heading = (name: string, total: number): string => `#### ${plain(`${name}: ${number(total)}`)}`;
+  if (toPass !== null && toPass.causes.length > 0) {
+    const title = [`#### ${plain(texts.fixToPass)}`, '', plain(toPassSentence(toPass, locale))].join('\n');
+    return { title, total: toPass.causes.reduce((sum, { elements }) => sum + elements, 0) };
+  }
   const isCompared = baseline !== undefined && baseline.new !== null;
   const total = isCompared ? baseline.new! - (baseline.new_known ?? 0) : (known?.violations_new_or_open.total ?? counts.total);
   if (!isCompared) return { title: total === 0 ? plain(`${texts.noViolations}.`) : heading(texts.violations, total), total };
@@ -148,8 +156,8 @@ const TEXT_MAX = 500;
 
 /** Annotations of a job on GitHub, which a step prints: a line for each root cause that the comment would describe, worst first. */
 export function annotationsOf(report: Report): string {
-  return causesOf(report)
-    .slice(0, ANNOTATIONS_MAX)
+  return causesToFix(report)
+    .causes.slice(0, ANNOTATIONS_MAX)
     .map(({ rule, help, examples }) => {
       const places = examples.slice(0, EXAMPLES).map((example) => `${example.page} ${elementPath(example)}`);
       return `::error title=${property(`${rule}: ${help}`)}::${data(places.join('\n'))}\n`;
@@ -166,25 +174,6 @@ const data = (text: string): string =>
     .replaceAll('\n', '%0A')
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ');
 const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
-
-/**
- * The root causes that a pull request is about: the new ones if the scan was compared with a baseline, else all. Known issues are
- * left out, as thresholds do. Worst first, with the elements that count.
- */
-export const causesOf = ({ baseline, groups }: Report): CauseChange[] =>
-  baseline === undefined || baseline.new === null ? groups.flatMap(asChange) : newCauses(baseline.new_causes);
-
-/** The causes as the threshold counts them: without those that the baseline has too on pages that it did not test. */
-const newCauses = (changes: readonly CauseChange[]): CauseChange[] =>
-  changes.flatMap((change) => {
-    const elements = countedAsNew(change) - (change.known_elements ?? 0);
-    return elements > 0 ? [{ ...change, elements }] : [];
-  });
-
-function asChange({ example, page_urls: [page = ''], known_elements: known = 0, ...cause }: RootCause): CauseChange[] {
-  const elements = cause.elements - known;
-  return elements > 0 ? [{ ...cause, elements, in_both: false, on_new_pages: 0, examples: [{ ...example, page }] }] : [];
-}
 
 /** Control characters, line breaks and invisible ones, which could reverse or hide text. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;

@@ -2,11 +2,12 @@
 import { metadataLine } from '../../core/scan/metadata.ts';
 import { baselineLine, consentSentence, knownLine } from '../view/sentences.ts';
 import { LEADING_CAUSES_MAX, leadingCauses } from '../view/leading-causes.ts';
-import { explainScore, scoreFactsOf, thresholdRows, verdictTexts } from '../view/verdict.ts';
+import { fixToPass, type FixToPass } from '../view/fix-to-pass.ts';
+import { explainScore, scoreFactsOf, thresholdRows, toPassSentence, verdictTexts, worstOf } from '../view/verdict.ts';
 import type { Report } from '../schema/report.ts';
 import { type Flow, linkable } from './flow.ts';
 import { gapsLine } from '../view/gaps.ts';
-import { colored, INK, line, LINE, ring, SOFT, TYPE, verdictIcon, VERDICTS } from './palette.ts';
+import { colored, INK, line, LINE, ring, severityIcon, SOFT, TYPE, verdictIcon, VERDICTS } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
 import { drawLeadingCauses, drawSeverities, drawThresholds } from './summary-tables.ts';
 import type { ReportWords } from '../words/words.ts';
@@ -25,26 +26,26 @@ export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownIn
   drawFacts(flow, verdict, report, i18n);
   const { pages_requested: requested, pages_reserved: reserved } = report.scan.options;
   if (requested > reserved) {
-    flow.skip(10);
+    flow.skip(6);
     flow.paragraph(verdict, format(texts.partial, { n: reserved, m: requested }), TYPE.strong);
   }
 
   for (const line of [baselineLine(report, i18n), knownLine(report, i18n)]) {
     if (line === '') continue;
-    flow.skip(10);
+    flow.skip(6);
     flow.paragraph(verdict, line, TYPE.strong);
   }
-  flow.skip(10);
-  flow.paragraph(verdict, explained.score, TYPE.soft);
+  flow.skip(6);
+  flow.paragraph(verdict, [explained.score, explained.surprise].filter(Boolean).join(' '), TYPE.soft);
 
   const gaps = gapsLine(report, i18n);
   if (gaps !== '') {
-    flow.skip(10);
+    flow.skip(6);
     flow.paragraph(verdict, gaps, TYPE.soft);
   }
 
   if (report.consent !== undefined) {
-    flow.skip(10);
+    flow.skip(6);
     flow.paragraph(verdict, consentSentence(report.consent, report.scan.options.locale), TYPE.soft);
   }
 
@@ -53,21 +54,37 @@ export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownIn
     drawSeverities(on, coverSection(on, i18n.texts.severityHeading), report, i18n);
     if (rows.length > 0) drawThresholds(on, coverSection(on, i18n.texts.thresholdsHeading), i18n, rows);
   };
-  drawLeading(flow, report, i18n, { shownInFull, room: flow.left() - flow.measure(tables) - noteHeight });
+  const toPass = fixToPass(report);
+  if (toPass !== null) drawToPass(flow, report, toPass, i18n, shownInFull);
+  else drawLeading(flow, report, i18n, { shownInFull, room: flow.left() - flow.measure(tables) - noteHeight });
+  flow.need(flow.measure(tables));
   tables(flow);
   // At the bottom of the page. The section at the end of the report says the same at length.
-  if (flow.left() < noteHeight) return;
+  if (pdf.pages() > 1 || flow.left() < noteHeight) return;
   flow.y = PAGE.height - PAGE.bottom - noteHeight + 10;
   flow.paragraph(pdf.root, texts.coverNote, TYPE.soft);
 }
 
 /** Begins a section with its heading. */
 function coverSection(flow: Flow, heading: string, keep?: number): Element {
-  flow.skip(14);
+  flow.skip(8);
   const section = flow.pdf.element(flow.pdf.root, 'Sect');
   flow.heading(section, 2, heading, { keep });
   flow.skip(3);
   return section;
+}
+
+/** What to fix to pass, all of it: the tables after it may need another page. */
+function drawToPass(flow: Flow, report: Report, toPass: FixToPass, i18n: ReportWords, shownInFull: number): void {
+  const section = coverSection(flow, i18n.texts.fixToPass, 60);
+  flow.paragraph(section, toPassSentence(toPass, i18n.locale), TYPE.strong);
+  flow.skip(4);
+  const index = new Map(report.groups.map(({ fingerprint }, at) => [fingerprint, at]));
+  const causes = toPass.causes.map(({ fingerprint, elements, pages }) => {
+    const at = index.get(fingerprint)!;
+    return { cause: { ...report.groups[at]!, elements, pages }, index: at };
+  });
+  if (causes.length > 0) drawLeadingCauses(flow, section, report, causes, i18n, shownInFull);
 }
 
 /** The causes whose fix removes the most violations: as many as fit on the page, and what remains after them. */
@@ -79,7 +96,7 @@ function drawLeading(flow: Flow, report: Report, i18n: ReportWords, { shownInFul
     const { total } = report.counts;
     on.paragraph(section, i18n.count(i18n.texts.leadingCauses, leading.causes.length, { percent, removed, total }), TYPE.strong);
     on.skip(4);
-    drawLeadingCauses(on, section, report, leading, i18n, shownInFull);
+    drawLeadingCauses(on, section, report, leading.causes, i18n, shownInFull);
   };
   for (let most = Math.min(LEADING_CAUSES_MAX, report.groups.length); most > 0; most -= 1)
     if (most === 1 || flow.measure((dry) => draw(dry, most)) <= room) return draw(flow, most);
@@ -148,7 +165,12 @@ function drawVerdict(
     doc.roundedRect(PAGE.left, top, CONTENT_WIDTH, height, 6).fill(colors.ground);
     doc.rect(PAGE.left, top + 6, 4, height - 12).fill(colors.strong);
   });
-  pdf.content(parent, 'Figure', () => verdictIcon(doc, passed, PAGE.left + 47, middle, 23, colors.strong), {
+  const icon = (): void => {
+    const worst = passed === null && !report.partial ? worstOf(report.counts) : null;
+    if (worst === null) verdictIcon(doc, passed ?? (report.partial ? null : true), PAGE.left + 47, middle, 23, colors.strong);
+    else severityIcon(doc, worst, PAGE.left + 47, middle, 22);
+  };
+  pdf.content(parent, 'Figure', icon, {
     alt,
     bbox: [PAGE.left + 24, middle - 23, PAGE.left + 70, middle + 23],
     placement: 'Block',

@@ -85,7 +85,7 @@ export function drawLeadingCauses(
   flow: Flow,
   parent: Element,
   report: Report,
-  { causes }: LeadingCauses,
+  causes: LeadingCauses['causes'],
   i18n: ReportWords,
   shownInFull: number,
 ): void {
@@ -94,7 +94,7 @@ export function drawLeadingCauses(
   const bar = 70;
   const known = causeTexts(report.groups, locale);
   const rows = causes.map(({ cause, index }): Cell[] => {
-    const { title, element } = known.get(cause)!;
+    const { title, element } = known.get(report.groups[index]!)!;
     return [
       {
         text: title,

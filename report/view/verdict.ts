@@ -10,6 +10,7 @@ import { thresholdsOf } from '../../core/scan/submitted-options.ts';
 import { testedPages } from '../schema/page.ts';
 import type { Report } from '../schema/report.ts';
 import { type ReportWords, wordsIn } from '../words/words.ts';
+import type { FixToPass } from './fix-to-pass.ts';
 import type { ReportView } from './schema.ts';
 import { partialSentence } from './sentences.ts';
 
@@ -26,11 +27,16 @@ export interface ScoreSentences {
   score: string;
   /** How a failing rule counts: why many violations can go with a high score. */
   counting: string;
+  /** `counting`, where the score surprises: it is high, and there are critical violations. Otherwise null. */
+  surprise: string | null;
   /** Why the scan passed or did not pass, also if the score is high. Null without thresholds. */
   verdict: string | null;
   /** The same without the words "did not pass", for places that have them. Null unless it did not pass. */
   reasons: string | null;
 }
+
+/** Readers take a score from here on for good. */
+const HIGH_SCORE = 80;
 
 /** Explains the result of a scan that is done. */
 export function explainScore(facts: ScoreFacts, locale: Locale): ScoreSentences {
@@ -41,6 +47,7 @@ export function explainScore(facts: ScoreFacts, locale: Locale): ScoreSentences 
   return {
     score: scoreSentence(facts, locale),
     counting: texts.counting,
+    surprise: facts.outcome.score >= HIGH_SCORE && facts.outcome.violations.critical > 0 ? texts.counting : null,
     verdict: clauses === null ? passed : format(texts.notPassed, { reasons: clauses }),
     reasons: clauses && `${clauses.charAt(0).toLocaleUpperCase(locale)}${clauses.slice(1)}.`,
   };
@@ -88,14 +95,24 @@ function missedClause(check: ThresholdCheck, locale: Locale): string {
       if (check.measured === null) return texts.notCompared;
       return count(texts.thresholds.maxNewViolations.missed, check.measured, { allowed: check.allowed });
     case 'failOnSeverity': {
-      const found = Object.entries(check.measured) as [Impact, number][];
-      return format(texts.thresholds.failOnSeverity.missed, {
-        violations: found.map(([impact, n]) => count(texts.violations[impact], n)).join(', '),
-      });
+      return format(texts.thresholds.failOnSeverity.missed, { violations: severitiesText(check.measured, locale) });
     }
     default:
       return format(texts.thresholds[check.name].missed, { measured: check.measured, allowed: check.allowed });
   }
+}
+
+/** Says whether a scan passes when the listed root causes are fixed; otherwise, what is missed then. */
+export function toPassSentence(
+  { causes, needed, left }: Pick<FixToPass, 'needed' | 'left'> & { causes: readonly unknown[] },
+  locale: Locale,
+): string {
+  const { texts, count, format } = wordsIn(locale, 'score');
+  const n = causes.length;
+  if (left.length === 0) return count(texts.toPass, n);
+  const clauses = left.map((check) => missedClause(check, locale)).join('; ');
+  if (n === 0) return format(texts.toPassNever, { left: clauses });
+  return [...(needed === null ? [] : [count(texts.toPassNeeded, needed)]), count(texts.toPassNot, n, { left: clauses })].join(' ');
 }
 
 /** What the score says about the verdict: readers wonder why a high one does not pass. */
@@ -105,6 +122,15 @@ function scoreClause(missed: readonly ThresholdCheck[], { outcome, thresholds }:
   const { score } = withoutKnown(outcome);
   const { minScore: minimum } = thresholds;
   return [minimum === undefined ? format(texts.scoreNotJudged, { score }) : format(texts.scoreMet, { score, minimum })];
+}
+
+/** The worst severity that has violations. */
+export const worstOf = (counts: Counts): Impact | null => IMPACTS.find((impact) => counts[impact] > 0) ?? null;
+
+/** The violations of each severity that has any, worst first. */
+export function severitiesText(counts: Partial<Record<Impact, number>>, locale: Locale): string {
+  const { texts, count } = wordsIn(locale, 'score');
+  return IMPACTS.flatMap((impact) => (counts[impact] ? [count(texts.violations[impact], counts[impact])] : [])).join(', ');
 }
 
 /** Measures the thresholds that apply to a report. */
@@ -140,10 +166,10 @@ export function thresholdRows(report: Report, i18n: ReportWords): ThresholdRow[]
   });
 }
 
-/** The verdict in a word and a sentence, and what stands for it where it is drawn. */
+/** The verdict in a word and a sentence, and what stands for it where it is drawn. Without thresholds, the result takes its place. */
 export function verdictTexts(
-  { partial, scan: { verdict } }: Pick<Report, 'partial' | 'scan'>,
-  { texts, format, locale }: ReportWords,
+  { partial, scan: { verdict }, counts }: Pick<Report, 'partial' | 'scan' | 'counts'>,
+  { texts, format, count, locale }: ReportWords,
   rows: readonly ThresholdRow[],
 ): { word: string; alt: string; detail: string } {
   const { passed } = verdict;
@@ -151,7 +177,12 @@ export function verdictTexts(
     const alt = passed === null ? texts.noThresholdsAlt : texts.notPassedAlt;
     return { word: texts.partialReport, alt, detail: partialSentence(locale) };
   }
-  if (passed === null) return { word: texts.noThresholds, alt: texts.noThresholdsAlt, detail: texts.noThresholdsDetail };
+  if (passed === null) {
+    const worst = worstOf(counts);
+    if (worst === null) return { word: texts.noViolations, alt: texts.noViolations, detail: texts.noViolationsDetail };
+    const alt = `${texts.severity}: ${texts.severities[worst]}`;
+    return { word: count(texts.found, counts.total), alt, detail: `${severitiesText(counts, locale)}.` };
+  }
   const m = rows.length;
   if (passed) return { word: texts.passed, alt: texts.passedAlt, detail: format(texts.thresholdsMet, { n: m, m }) };
   const missed = rows.filter(({ met }) => !met).length;

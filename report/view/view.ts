@@ -9,6 +9,7 @@ import type { Report } from '../schema/report.ts';
 import type { RootCause } from '../schema/root-cause.ts';
 import { bounded, fitting, shortened, startWithin } from './bounds.ts';
 import { placeFindings } from './findings.ts';
+import { fixToPass } from './fix-to-pass.ts';
 import { isIncomplete } from './gaps.ts';
 import { leadingCauses } from './leading-causes.ts';
 import { VIEW_LIMITS, VIEW_MAX_BYTES, type FindingsPlace, type ReportView, type ViewIssue, type ViewPage } from './schema.ts';
@@ -55,6 +56,7 @@ export function viewObjectsOf(report: Report): ViewObjects {
     causes: [],
     cause_rules: rulesOf([...groups, ...review, ...advice], tested),
     leading: leadingOf(report),
+    ...toPassOf(report),
     pages: [],
     pages_total: report.pages.length,
     pages_with_gaps: tested.filter(isIncomplete).length,
@@ -86,6 +88,14 @@ function rulesOf(causes: readonly RootCause[], pages: readonly TestedPage[]): Re
 function leadingOf({ groups }: Report): ReportView['leading'] {
   const { causes, ...effect } = leadingCauses(groups);
   return { causes: causes.map(({ cause: { fingerprint, rule, elements } }) => bounded({ fingerprint, rule, elements })), ...effect };
+}
+
+function toPassOf(report: Report): Pick<ReportView, 'to_pass'> {
+  const fix = fixToPass(report);
+  if (fix === null) return {};
+  const { causes, ...rest } = fix;
+  const listed = causes.map(({ fingerprint, rule, impact, elements, pages }) => bounded({ fingerprint, rule, impact, elements, pages }));
+  return { to_pass: { ...rest, causes: listed } };
 }
 
 const isNew = ({ new_elements: added = 0 }: RootCause): boolean => added > 0;

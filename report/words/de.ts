@@ -13,7 +13,7 @@ export const report: Translated<'report', 'de'> = {
   noThresholds: 'Keine Schwellenwerte',
   thresholdsMet: 'Eingehaltene Schwellenwerte: {n} von {m}.',
   thresholdsMissed: 'Verfehlte Schwellenwerte: {n} von {m}.',
-  noThresholdsDetail: 'Ohne Schwellenwerte gibt es kein Urteil. Punktzahl und Verstöße zeigen, wie die Website abschneidet.',
+  found: { one: '{n} Verstoß gefunden', other: '{n} Verstöße gefunden' },
   score: 'Punktzahl',
   outOf: 'von 100',
   scoreAlt: 'Skala: {score} von 100 Punkten.',
@@ -44,6 +44,7 @@ export const report: Translated<'report', 'de'> = {
   met: 'Eingehalten',
   missed: 'Verfehlt',
   fixFirst: 'Zuerst beheben',
+  fixToPass: 'Was zum Bestehen zu beheben ist',
   elements: { one: '{n} Element', other: '{n} Elemente' },
   onPages: { one: 'auf {n} Seite', other: 'auf {n} Seiten' },
   rootCausesIntro:
@@ -289,6 +290,19 @@ export const score: Translated<'score', 'de'> = {
   notCompared: 'es gab keine Ausgangsprüfung zum Vergleich, deshalb sind neue Verstöße nicht gezählt',
   scoreMet: 'die Punktzahl {score} erreicht das Minimum von {minimum}',
   scoreNotJudged: 'die Punktzahl {score} entscheidet nicht, weil kein Minimum gesetzt ist',
+  toPass: {
+    one: 'Beheben Sie diese Ursache, dann ist die Prüfung bestanden.',
+    other: 'Beheben Sie diese {n} Ursachen, dann ist die Prüfung bestanden.',
+  },
+  toPassNeeded: {
+    one: 'Die Prüfung ist bestanden, wenn {n} Ursache behoben ist.',
+    other: 'Die Prüfung ist bestanden, wenn {n} Ursachen behoben sind.',
+  },
+  toPassNot: {
+    one: 'Diese Ursache zu beheben genügt nicht zum Bestehen. Dann noch verfehlt: {left}.',
+    other: 'Diese {n} Ursachen zu beheben genügt nicht zum Bestehen. Dann noch verfehlt: {left}.',
+  },
+  toPassNever: 'Verstöße zu beheben genügt nicht zum Bestehen: {left}.',
 };
 
 /** The words of layouts, components and error pages. */
@@ -572,7 +586,6 @@ export const publicPages: Translated<'publicPages', 'de'> = {
       title: 'Die automatischen Tests fanden keine Verstöße',
       text: 'Das ist ein guter Anfang. Was nur Menschen beurteilen können, wurde nicht geprüft.',
     },
-    found: { one: '{n} Verstoß gefunden', other: '{n} Verstöße gefunden' },
     foundText: 'Ein Verstoß ist ein Element, das eine Regel nicht erfüllt. Elemente mit derselben Ursache stehen unten zusammen.',
     fixTitle: 'Das sollten Sie beheben',
     fixIntro: 'Ein Eintrag für jede Ursache, die schwersten zuerst.',

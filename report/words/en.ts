@@ -17,7 +17,7 @@ export const report = {
   noThresholds: 'No thresholds set',
   thresholdsMet: 'Thresholds met: {n} of {m}.',
   thresholdsMissed: 'Thresholds missed: {n} of {m}.',
-  noThresholdsDetail: 'A scan without thresholds neither passes nor fails. The score and the violations describe the state of the site.',
+  found: { one: '{n} violation found', other: '{n} violations found' },
   score: 'Score',
   outOf: 'of 100',
   scoreAlt: 'Gauge: score {score} of 100.',
@@ -48,6 +48,7 @@ export const report = {
   met: 'Met',
   missed: 'Missed',
   fixFirst: 'Fix these first',
+  fixToPass: 'What to fix to pass',
   elements: { one: '{n} element', other: '{n} elements' },
   onPages: { one: 'on {n} page', other: 'on {n} pages' },
   rootCausesIntro:
@@ -282,6 +283,13 @@ export const score = {
   notCompared: 'there was no baseline to compare with, so new violations could not be counted',
   scoreMet: 'the score of {score} meets the minimum of {minimum}',
   scoreNotJudged: 'the score of {score} does not decide, because no minimum is set',
+  toPass: { one: 'Fix this root cause and the scan passes.', other: 'Fix these {n} root causes and the scan passes.' },
+  toPassNeeded: { one: 'The scan passes when {n} root cause is fixed.', other: 'The scan passes when {n} root causes are fixed.' },
+  toPassNot: {
+    one: 'Fixing this root cause is not enough to pass. Still missed then: {left}.',
+    other: 'Fixing these {n} root causes is not enough to pass. Still missed then: {left}.',
+  },
+  toPassNever: 'Fixing violations is not enough to pass: {left}.',
 };
 
 /** The words of layouts, components and error pages. */
@@ -536,7 +544,6 @@ export const publicPages = {
       title: 'The automated tests found no violations',
       text: 'That is a good start. What only people can judge has not been tested.',
     },
-    found: { one: '{n} violation found', other: '{n} violations found' },
     foundText: 'Each violation is one element that fails one rule. Elements with the same cause are grouped below.',
     fixTitle: 'What to fix',
     fixIntro: 'One entry for each root cause, the worst first.',

@@ -13,7 +13,7 @@ export const report: Translated<'report', 'fr'> = {
   noThresholds: 'Aucun seuil fixé',
   thresholdsMet: 'Seuils respectés : {n} sur {m}.',
   thresholdsMissed: 'Seuils non respectés : {n} sur {m}.',
-  noThresholdsDetail: 'Sans seuil, il n’y a pas de verdict. Le score et les violations indiquent l’état du site.',
+  found: { one: '{n} violation trouvée', many: '{n} de violations trouvées', other: '{n} violations trouvées' },
   score: 'Score',
   outOf: 'sur 100',
   scoreAlt: 'Jauge : score de {score} sur 100.',
@@ -44,6 +44,7 @@ export const report: Translated<'report', 'fr'> = {
   met: 'Respecté',
   missed: 'Non respecté',
   fixFirst: 'À corriger en premier',
+  fixToPass: 'À corriger pour réussir',
   elements: { one: '{n} élément', many: '{n} d’éléments', other: '{n} éléments' },
   onPages: { one: 'sur {n} page', many: 'sur {n} de pages', other: 'sur {n} pages' },
   rootCausesIntro:
@@ -328,6 +329,22 @@ export const score: Translated<'score', 'fr'> = {
   notCompared: 'il n’y avait pas d’analyse de référence, donc les nouvelles violations n’ont pas pu être comptées',
   scoreMet: 'le score de {score} atteint le minimum de {minimum}',
   scoreNotJudged: 'le score de {score} ne compte pas, car aucun minimum n’est fixé',
+  toPass: {
+    one: 'Corrigez cette cause et l’analyse est réussie.',
+    many: 'Corrigez ces {n} de causes et l’analyse est réussie.',
+    other: 'Corrigez ces {n} causes et l’analyse est réussie.',
+  },
+  toPassNeeded: {
+    one: 'L’analyse est réussie quand {n} cause est corrigée.',
+    many: 'L’analyse est réussie quand {n} de causes sont corrigées.',
+    other: 'L’analyse est réussie quand {n} causes sont corrigées.',
+  },
+  toPassNot: {
+    one: 'Corriger cette cause ne suffit pas pour réussir. Restent non respectés : {left}.',
+    many: 'Corriger ces {n} de causes ne suffit pas pour réussir. Restent non respectés : {left}.',
+    other: 'Corriger ces {n} causes ne suffit pas pour réussir. Restent non respectés : {left}.',
+  },
+  toPassNever: 'Corriger des violations ne suffit pas pour réussir : {left}.',
 };
 
 /** The words of layouts, components and error pages. */
@@ -606,7 +623,6 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
       title: 'Les tests automatiques n’ont trouvé aucune violation',
       text: 'C’est un bon début. Ce que seules des personnes peuvent juger n’a pas été testé.',
     },
-    found: { one: '{n} violation trouvée', many: '{n} de violations trouvées', other: '{n} violations trouvées' },
     foundText: 'Une violation est un élément qui ne respecte pas une règle. Les éléments de même cause sont regroupés ci-dessous.',
     fixTitle: 'Ce qu’il faut corriger',
     fixIntro: 'Une entrée par cause, les plus graves d’abord.',

@@ -13,7 +13,7 @@ export const report: Translated<'report', 'nl'> = {
   noThresholds: 'Geen drempels ingesteld',
   thresholdsMet: 'Gehaalde drempels: {n} van {m}.',
   thresholdsMissed: 'Niet gehaalde drempels: {n} van {m}.',
-  noThresholdsDetail: 'Zonder drempels is er geen oordeel. De score en de overtredingen tonen hoe de site ervoor staat.',
+  found: { one: '{n} overtreding gevonden', other: '{n} overtredingen gevonden' },
   score: 'Score',
   outOf: 'van 100',
   scoreAlt: 'Meter: score {score} van 100.',
@@ -44,6 +44,7 @@ export const report: Translated<'report', 'nl'> = {
   met: 'Gehaald',
   missed: 'Niet gehaald',
   fixFirst: 'Eerst op te lossen',
+  fixToPass: 'Op te lossen om te slagen',
   elements: { one: '{n} element', other: '{n} elementen' },
   onPages: { one: 'op {n} pagina', other: 'op {n} pagina’s' },
   rootCausesIntro:
@@ -282,6 +283,13 @@ export const score: Translated<'score', 'nl'> = {
   notCompared: 'er was geen uitgangsscan om mee te vergelijken, dus nieuwe overtredingen zijn niet geteld',
   scoreMet: 'de score van {score} haalt het minimum van {minimum}',
   scoreNotJudged: 'de score van {score} telt niet mee, omdat er geen minimum is ingesteld',
+  toPass: { one: 'Los deze oorzaak op en de scan slaagt.', other: 'Los deze {n} oorzaken op en de scan slaagt.' },
+  toPassNeeded: { one: 'De scan slaagt als {n} oorzaak is opgelost.', other: 'De scan slaagt als {n} oorzaken zijn opgelost.' },
+  toPassNot: {
+    one: 'Deze oorzaak oplossen is niet genoeg om te slagen. Dan nog niet gehaald: {left}.',
+    other: 'Deze {n} oorzaken oplossen is niet genoeg om te slagen. Dan nog niet gehaald: {left}.',
+  },
+  toPassNever: 'Overtredingen oplossen is niet genoeg om te slagen: {left}.',
 };
 
 /** The words of layouts, components and error pages. */
@@ -540,7 +548,6 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
       title: 'De automatische tests vonden geen overtredingen',
       text: 'Dat is een goed begin. Wat alleen mensen kunnen beoordelen, is niet getest.',
     },
-    found: { one: '{n} overtreding gevonden', other: '{n} overtredingen gevonden' },
     foundText: 'Een overtreding is één element dat niet aan één regel voldoet. Elementen met dezelfde oorzaak staan hieronder bij elkaar.',
     fixTitle: 'Wat u moet oplossen',
     fixIntro: 'Eén item per oorzaak, de ernstigste eerst.',

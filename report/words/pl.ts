@@ -13,7 +13,12 @@ export const report: Translated<'report', 'pl'> = {
   noThresholds: 'Nie ustawiono progów',
   thresholdsMet: 'Spełnione progi: {n} z {m}.',
   thresholdsMissed: 'Niespełnione progi: {n} z {m}.',
-  noThresholdsDetail: 'Bez progów nie ma werdyktu. Stan witryny pokazują wynik punktowy i liczba naruszeń.',
+  found: {
+    one: 'Znaleziono {n} naruszenie',
+    few: 'Znaleziono {n} naruszenia',
+    many: 'Znaleziono {n} naruszeń',
+    other: 'Znaleziono {n} naruszenia',
+  },
   score: 'Wynik',
   outOf: 'na 100',
   scoreAlt: 'Wskaźnik: wynik {score} na 100.',
@@ -44,6 +49,7 @@ export const report: Translated<'report', 'pl'> = {
   met: 'Spełniony',
   missed: 'Niespełniony',
   fixFirst: 'Najpierw do poprawy',
+  fixToPass: 'Co poprawić, aby zaliczyć',
   elements: { one: '{n} element', few: '{n} elementy', many: '{n} elementów', other: '{n} elementu' },
   onPages: { one: 'na {n} stronie', few: 'na {n} stronach', many: 'na {n} stronach', other: 'na {n} strony' },
   rootCausesIntro:
@@ -374,6 +380,25 @@ export const score: Translated<'score', 'pl'> = {
   notCompared: 'nie było badania bazowego do porównania, więc nowych naruszeń nie policzono',
   scoreMet: 'wynik {score} spełnia minimum {minimum}',
   scoreNotJudged: 'wynik {score} nie ma znaczenia, ponieważ nie ustalono minimum',
+  toPass: {
+    one: 'Po usunięciu tej przyczyny badanie zostanie zaliczone.',
+    few: 'Po usunięciu tych {n} przyczyn badanie zostanie zaliczone.',
+    many: 'Po usunięciu tych {n} przyczyn badanie zostanie zaliczone.',
+    other: 'Po usunięciu tych {n} przyczyn badanie zostanie zaliczone.',
+  },
+  toPassNeeded: {
+    one: 'Badanie zostanie zaliczone po usunięciu {n} przyczyny.',
+    few: 'Badanie zostanie zaliczone po usunięciu {n} przyczyn.',
+    many: 'Badanie zostanie zaliczone po usunięciu {n} przyczyn.',
+    other: 'Badanie zostanie zaliczone po usunięciu {n} przyczyny.',
+  },
+  toPassNot: {
+    one: 'Usunięcie tej przyczyny nie wystarczy do zaliczenia. Nadal niespełnione: {left}.',
+    few: 'Usunięcie tych {n} przyczyn nie wystarczy do zaliczenia. Nadal niespełnione: {left}.',
+    many: 'Usunięcie tych {n} przyczyn nie wystarczy do zaliczenia. Nadal niespełnione: {left}.',
+    other: 'Usunięcie tych {n} przyczyn nie wystarczy do zaliczenia. Nadal niespełnione: {left}.',
+  },
+  toPassNever: 'Usunięcie naruszeń nie wystarczy do zaliczenia: {left}.',
 };
 
 /** The words of layouts, components and error pages. */
@@ -651,12 +676,6 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
     title: 'Wynik dla {site}',
     scoreMeaning: 'Część mających zastosowanie reguł, które strona spełnia. Poważniejsze reguły ważą więcej.',
     none: { title: 'Testy automatyczne nie znalazły naruszeń', text: 'To dobry początek. Nie zbadano tego, co mogą ocenić tylko ludzie.' },
-    found: {
-      one: 'Znaleziono {n} naruszenie',
-      few: 'Znaleziono {n} naruszenia',
-      many: 'Znaleziono {n} naruszeń',
-      other: 'Znaleziono {n} naruszenia',
-    },
     foundText: 'Naruszenie to jeden element, który nie spełnia jednej reguły. Elementy o tej samej przyczynie są poniżej połączone.',
     fixTitle: 'Co należy naprawić',
     fixIntro: 'Jedna pozycja dla każdej przyczyny, od najpoważniejszych.',

@@ -45,17 +45,24 @@ describe('curbcut scan: after the verdict', () => {
     const text = stdout.replace(/\s+/g, ' ');
     expect(text)
       .to.match(/✗ did not pass ✗ \d+ critical violations, none allowed; the score of [\d.]+ meets the minimum of 50\. Coverage: /)
-      .and.include(`Fix first: ${report.groups.length} root causes - critical: Images must have alternative text (image-alt) `)
+      .and.include('Fix these 2 root causes and the scan passes. - critical: Images must have alternative text (image-alt) ')
       .and.include('6 elements on 6 pages, such as on https://www.example.org/ header > a > .logo How to fix: ');
+    expect(text).to.not.include('(color-contrast)');
     expect(stdout).to.include(`Open        ${service}/dashboard/scans/${SCAN_ID}\n`);
   });
 
-  it('names five root causes of many, in 80 columns', async () => {
-    const { stdout } = await scan(largeReport(3, 40, true));
+  it('names five root causes of many, ten if they keep it from passing, in 80 columns', async () => {
+    const report = largeReport(3, 40, true);
+    const missed = await scan(report);
+    report.scan.thresholds = smallReport({}).scan.thresholds;
+    const { stdout } = await scan(report);
     expect(stdout).to.match(/Fix first: the worst 5 of \d+ root causes/);
     expect(stdout.match(/^ {2}- /gm)).to.have.length(5);
+    expect(missed.stdout).to.match(/^The scan passes when \d+ root causes are fixed\. Fixing these 10 root causes is/m);
+    expect(missed.stdout.match(/^ {2}- /gm)).to.have.length(10);
     // Addresses are not broken.
-    expect(stdout.split('\n').filter((line) => line.length > 80 && !/\S{70}/.test(line))).to.deep.equal([]);
+    const lines = (stdout + missed.stdout).split('\n');
+    expect(lines.filter((line) => line.length > 80 && !/\S{70}/.test(line))).to.deep.equal([]);
   });
 
   it('with -o wide names the scan, its report, and the fingerprints of root causes', async () => {
@@ -66,8 +73,8 @@ describe('curbcut scan: after the verdict', () => {
       .and.include(`root cause ${report.groups[0]!.fingerprint}`);
   });
 
-  it('names only what is new and not known, as the verdict does', async () => {
-    const report = smallReport();
+  it('names only what is new and not known, if no threshold was missed', async () => {
+    const report = smallReport({});
     const [first, second] = report.groups as [Report['groups'][number], Report['groups'][number]];
     const groups = [{ ...first, known_elements: first.elements }, second];
     expect((await scan({ ...report, groups })).stdout)
@@ -84,7 +91,7 @@ describe('curbcut scan: after the verdict', () => {
     try {
       const file = join(folder, 'report.json');
       const saved = await scan(smallReport(), ['--export', file]);
-      expect([saved.downloads, saved.stdout.includes('Fix first')]).to.deep.equal([1, true]);
+      expect([saved.downloads, saved.stdout.includes('Fix these 3')]).to.deep.equal([1, true]);
       expect(JSON.parse(await readFile(file, 'utf8'))).to.have.property('groups');
     } finally {
       await rm(folder, { recursive: true });

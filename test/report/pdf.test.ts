@@ -67,11 +67,16 @@ describe('PDF report', () => {
         return file.dict(dict['Pg'] ?? children[0]?.dict['Pg']);
       };
       const answered = consentSentence(consent, locale).replaceAll('\u00a0', ' ');
-      for (const text of [texts.title, texts.notPassed, texts.fixFirst, texts.severityHeading, texts.thresholdsHeading, answered])
+      for (const text of [texts.title, texts.notPassed, texts.fixToPass, texts.severityHeading, texts.thresholdsHeading, answered])
         expect(pageOf(text), text).to.equal(file.pages[0]);
       expect(pageOf(textsOf(elements, 'H3')[0]!)).not.to.equal(file.pages[0]);
       const explained = explainScore(scoreFactsOf(smallReport()), locale);
-      expect(textsOf(elements, 'P')).to.include.members([texts.aboutAutomated, texts.aboutScore, texts.adviceIntro, explained.score]);
+      expect(textsOf(elements, 'P')).to.include.members([
+        texts.aboutAutomated,
+        texts.aboutScore,
+        texts.adviceIntro,
+        `${explained.score} ${explained.surprise}`,
+      ]);
       const headings = textsOf(elements, 'H2');
       expect(headings.indexOf(texts.advice)).to.equal(headings.indexOf(texts.needsReview) + 1);
       expect(file.undefinedGlyphs).to.equal(0);
@@ -195,15 +200,33 @@ describe('PDF report', () => {
     expect(said.find((text) => text.startsWith('40 more addresses found.'))).to.include('Allow more pages');
   });
 
-  it('leads with the causes whose fix removes the most violations', async () => {
-    const { elements } = small;
-    expect(textsOf(elements, 'P')).to.include('Fixing these 4 root causes removes 100% of the violations (22 of 22).');
-    const first = of(elements, 'Table')[0]!.children.map(({ children }) => children.map(({ text }) => text));
-    expect(first.slice(0, 3)).to.deep.equal([
+  it('leads with what to fix to pass, or else with the causes whose fix removes the most violations', async () => {
+    const firstOf = (elements: readonly Tagged[]) =>
+      of(elements, 'Table')[0]!.children.map(({ children }) => children.map(({ text }) => text));
+    expect(textsOf(small.elements, 'P')).to.include('Fix these 3 root causes and the scan passes.');
+    expect(firstOf(small.elements).slice(0, 2)).to.deep.equal([
       ['Root causes', 'Violations', 'Pages'],
-      ['Elements must meet minimum color contrast ratio thresholds', '12', '12'],
       ['Images must have alternative text', '6', '6'],
     ]);
+    const { elements } = await rendered(smallReport({}));
+    expect(textsOf(elements, 'P')).to.include('Fixing these 4 root causes removes 100% of the violations (22 of 22).');
+    expect(firstOf(elements)[1]).to.deep.equal(['Elements must meet minimum color contrast ratio thresholds', '12', '12']);
+  });
+
+  it('shows the result without thresholds, and all of what to fix to pass before tables that need another page', async () => {
+    const { elements } = await rendered(smallReport({}));
+    expect(textsOf(elements, 'H2')[0]).to.equal('22 violations found');
+    expect(textsOf(elements, 'P')).to.include('7 critical violations, 12 serious violations, 3 moderate violations.');
+    expect(of(elements, 'Figure')[0]!.dict['Alt']).to.equal('Severity: Critical');
+    expect(textsOf((await rendered(cleanReport({}))).elements, 'H2')[0]).to.equal('No violations found');
+    const many = await rendered(largeReport(1, 40, true));
+    const pages = of(many.elements, 'Table').map(
+      ({ children }) =>
+        new Set(
+          children.flatMap((row) => allOf([row])).flatMap(({ dict }) => (dict['Pg'] === undefined ? [] : [many.file.dict(dict['Pg'])])),
+        ),
+    );
+    expect(pages.slice(0, 3).map((on) => [...on].map((page) => many.file.pages.indexOf(page) + 1))).to.deep.equal([[1], [2], [2]]);
   });
 
   it('shows needs-review findings and advice apart, and neither without any', async () => {

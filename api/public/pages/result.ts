@@ -25,7 +25,7 @@ export function resultBody(options: ResultOptions): Html {
   const { texts, format, count } = wordsIn(locale, 'publicPages');
   const { result } = texts;
   const { total } = view.counts;
-  const verdict = total === 0 ? result.none : { title: count(result.found, total), text: result.foundText };
+  const verdict = total === 0 ? result.none : { title: count(wordsIn(locale, 'report').texts.found, total), text: result.foundText };
   // The start page, which may be at http:// although the scan was asked for https://.
   const { url } = view.pages[0] ?? view.scan;
   return html`<h1>${format(result.title, { site: siteName(url) })}</h1>

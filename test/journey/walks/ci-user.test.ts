@@ -49,7 +49,9 @@ describe('the user of a pipeline, in a log without colours at 80 columns', funct
     expect(text)
       .to.match(/^Verdict +\S did not pass$/m)
       .and.match(dashboard());
-    expect(text).to.include('1 critical violation, 4 serious violations, none allowed').and.include('Fix first: 3 root causes');
+    expect(text)
+      .to.include('1 critical violation, 4 serious violations, none allowed')
+      .and.include('Fix these 3 root causes and the scan passes.');
     const causes = ['label', 'link-name', 'color-contrast'].map((rule) => text.indexOf(`(${rule})`));
     expect(causes)
       .to.deep.equal(causes.toSorted((a, b) => a - b))
