@@ -11,10 +11,10 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4275, tests: 1573 },
-  report: { production: 12430, tests: 1670 },
+  report: { production: 13360, tests: 1750 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8840, tests: 635 },
-  api: { production: 24450, tests: 2370 },
+  api: { production: 24084, tests: 2320 },
   operator: { production: 11620, tests: 8620 },
   'scanner-image': { production: 13225, tests: 3622 },
   cli: { production: 4768, tests: 366 },
@@ -28,7 +28,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 652,
+  'production files': 657,
   'production files below 25 lines': 30,
   'production lines over 150 characters': 319,
   'comments with a sentence over 30 words': 0,

@@ -1,5 +1,6 @@
 /** Small parts of pages: buttons, links, badges, headings, dates, colours. A button does something; a link goes somewhere. */
-import { attributes, type Attributes, html, type Html, type HtmlValue } from './html.ts';
+import { attributes, type Attributes, html, type Html, type HtmlValue, raw } from './html.ts';
+import type { Counts } from '../../core/scan/counts.ts';
 import { type Impact, IMPACTS } from '../../core/scan/impacts.ts';
 import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
 import { wordsIn } from '../words/words.ts';
@@ -110,13 +111,20 @@ export function severityCounts(counts: Readonly<Record<Impact, number>>, locale:
   return html`<dl class="severity-counts">${items}</dl>`;
 }
 
-export type HeadingLevel = 2 | 3 | 4;
+export type HeadingLevel = 2 | 3 | 4 | 5;
+
+/** A heading whose level depends on where it is. */
+export const heading = (level: HeadingLevel, more: Attributes, content: HtmlValue): Html =>
+  html`${raw(`<h${level}`)}${attributes(more)}>${content}${raw(`</h${level}>`)}`;
 
 /** A heading that is a link to itself, so that its address can be copied. */
-export function linkedHeading(level: HeadingLevel, id: string, text: HtmlValue): Html {
-  const anchor = html`<a class="anchor" href="#${id}">${text}</a>`;
-  if (level === 2) return html`<h2 id="${id}">${anchor}</h2>`;
-  return level === 3 ? html`<h3 id="${id}">${anchor}</h3>` : html`<h4 id="${id}">${anchor}</h4>`;
+export const linkedHeading = (level: HeadingLevel, id: string, text: HtmlValue): Html =>
+  heading(level, { id }, html`<a class="anchor" href="#${id}">${text}</a>`);
+
+/** A text with HTML in place of a placeholder. */
+export function withPart(text: string, name: string, part: HtmlValue): Html {
+  const [before = '', after = ''] = text.split(`{${name}}`);
+  return html`${before}${part}${after}`;
 }
 
 /** A date and time with "UTC". */
@@ -140,3 +148,33 @@ const swatch = (color: string): Html =>
   html`<svg class="contrast-color" viewBox="0 0 18 18" width="18" height="18" aria-hidden="true" focusable="false">
     <rect width="18" height="18" fill="${color}" />
   </svg>`;
+
+/** A cell without a value. */
+export const noValue = (locale: Locale = DEFAULT_LOCALE): Html =>
+  html`<span aria-hidden="true">–</span>${visuallyHidden(wordsIn(locale, 'findings').texts.noValue)}`;
+
+/** The violations of each severity that has any, worst first. */
+export function violations(counts: Counts, locale: Locale = DEFAULT_LOCALE): Html {
+  const { texts, number } = wordsIn(locale, 'report');
+  if (counts.total === 0) return html`${wordsIn(locale, 'findings').texts.none}`;
+  const present = IMPACTS.filter((impact) => counts[impact] > 0);
+  return html`<ul class="severity-list">
+    ${present.map(
+      (impact) =>
+        html`<li class="severity severity-${impact}">
+          ${severityIcon(impact)}${number(counts[impact])} ${visuallyHidden(texts.severities[impact].toLowerCase())}
+        </li>`,
+    )}
+  </ul>`;
+}
+
+/** Longer addresses and texts of tested sites are cut off. */
+const SHOWN_MAX = 300;
+export const shown = (text: string, max = SHOWN_MAX): string => (text.length > max ? `${text.slice(0, max)}…` : text);
+
+/** A link to a tested page if its address is one of the web, else its text. */
+export function siteLink(url: string): Html {
+  const text = html`<span class="address">${shown(url)}</span>`;
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return text;
+  return externalLink(text, url, { rel: 'noopener noreferrer nofollow' });
+}

@@ -145,16 +145,18 @@ export interface ThresholdRow {
 }
 
 /** Describes the thresholds that apply to a report. None apply to a partial one: it would be wrong to call any of them met. */
-export function thresholdRows(report: Report, i18n: ReportWords): ThresholdRow[] {
-  if (report.partial) return [];
-  const { texts, format, number, locale } = i18n;
+export const thresholdRows = (report: Report, i18n: ReportWords): ThresholdRow[] =>
+  report.partial ? [] : rowsOfThresholds(checksOf(report), i18n);
+
+/** Describes measured thresholds. */
+export function rowsOfThresholds(checks: readonly ThresholdCheck[], { texts, format, number, locale }: ReportWords): ThresholdRow[] {
   const { thresholds } = wordsIn(locale, 'score').texts;
   const listed = (measured: Partial<Record<Impact, number>> | null): string => {
     if (measured === null) return texts.notCompared;
     const found = IMPACTS.filter((impact) => measured[impact] !== undefined);
     return found.length === 0 ? number(0) : found.map((impact) => `${texts.severities[impact]}: ${number(measured[impact]!)}`).join(', ');
   };
-  return checksOf(report).map(({ name, allowed, measured, met }) => {
+  return checks.map(({ name, allowed, measured, met }) => {
     const threshold = thresholds[name];
     const values = { allowed: typeof allowed === 'number' ? allowed : texts.severities[allowed] };
     return {

@@ -1,6 +1,72 @@
 /** The catalogue of German. */
 import type { Translated } from './translated.ts';
 
+/** The words of the findings of a scan: root causes, maps of pages, and the report in one HTML file. */
+export const findings: Translated<'findings', 'de'> = {
+  isNew: 'Neu',
+  someNew: '{n} neu',
+  isKnown: 'Bekanntes Problem',
+  someKnown: '{n} bekannt',
+  unread: 'Die Einzelheiten konnten nicht gelesen werden. Laden Sie die Seite gleich noch einmal.',
+  htmlLabel: 'das HTML des Elements',
+  selectorLabel: 'der Selektor des Elements',
+  more: 'Mehr zu dieser Ursache',
+  related: { one: '{n} zugehöriges Element', other: '{n} zugehörige Elemente' },
+  foundOn: 'Gefunden auf {page}',
+  affected: { one: '{n} Seite betroffen', other: '{n} Seiten betroffen' },
+  morePages: { one: 'und {n} weitere Seite', other: 'und {n} weitere Seiten' },
+  causes: { one: '{n} Ursache', other: '{n} Ursachen' },
+  elementsOnPage: { one: '{n} Element auf dieser Seite', other: '{n} Elemente auf dieser Seite' },
+  aboutCause: 'Zu dieser Ursache',
+  showMore: { one: '{n} weiteres Element zeigen', other: '{n} weitere Elemente zeigen' },
+  moreOnPage: {
+    one: '{n} weiteres Element auf dieser Seite: Der JSON-Export enthält es.',
+    other: '{n} weitere Elemente auf dieser Seite: Der JSON-Export enthält alle.',
+  },
+  firstShown: {
+    one: 'Nur die erste ist aufgeführt. Der JSON-Export enthält alle.',
+    other: 'Die ersten {n} sind aufgeführt. Der JSON-Export enthält alle.',
+  },
+  noneOnPage: 'Auf dieser Seite wurde kein Verstoß gefunden.',
+  map: 'Karte dieser Seite',
+  mapIntro: 'Jede Nummer führt zu ihrem Befund.',
+  mapScrolls: 'Die Seite ist lang: Scrollen Sie in der Karte, um sie ganz zu sehen.',
+  mapReview: 'Gestrichelte Markierungen sind manuell zu prüfen.',
+  noMap:
+    'Von dieser Seite gibt es keine Karte, weil die Prüfung kein Bild von ihr hat: Bilder sind ausgeschaltet, 20 andere Seiten sind schlechter, die Zeit reichte nicht, oder die Seite hatte sich seit ihrer Prüfung geändert.',
+  mapMissing: {
+    one: '{n} Element ist nicht auf der Karte: nicht angezeigt oder außerhalb der Seite.',
+    other: '{n} Elemente sind nicht auf der Karte: nicht angezeigt oder außerhalb der Seite.',
+  },
+  places: { one: '{n} Stelle', other: '{n} Stellen' },
+  notDisplayed: 'Nicht angezeigt',
+  place: '{x} px von links, {y} px von oben, {width} × {height} px',
+  tested: 'Geprüft',
+  testedInPart: 'Teilweise geprüft',
+  linkedFrom: 'Verlinkt von',
+  none: 'Keine',
+  noValue: 'keine Angabe',
+  pageResult: 'Ergebnis dieser Seite',
+  test: 'Prüfung',
+  ofHundred: '{n} von 100',
+  partialResult: 'Teilergebnis',
+  scoreExplained: 'Woraus sich die Punktzahl ergibt',
+  couldBeTested: '{n} von {m} Seiten konnten geprüft werden.',
+  withoutKnown: 'Ohne bekannte Probleme: Punktzahl {score}, Verstöße: {violations}.',
+  thresholdsFold: 'Schwellenwerte, erlaubt und gemessen',
+  filter: 'Ursachen filtern',
+  all: 'Alle',
+  rule: 'Regel',
+  state: 'Neu und bekannt',
+  states: { new: 'Neu', known: 'Bekannte Probleme', open: 'Nicht bekannt' },
+  showAll: 'Alle zeigen',
+  shown: '{n} von {m} Ursachen werden gezeigt.',
+  picturesLeftOut: 'Weggelassene Bilder, damit die Datei klein bleibt: {n}.',
+  pagesWithoutFindings:
+    'Seiten, deren Befunde nicht einzeln aufgeführt sind, damit die Datei klein bleibt: {n}. Der JSON-Export enthält sie.',
+  noFindings: 'Die automatischen Tests fanden auf dieser Seite keinen Verstoß und nichts, was manuell zu prüfen ist.',
+};
+
 /** The words of a report: on pages, in mails and in the PDF. */
 export const report: Translated<'report', 'de'> = {
   title: 'Bericht zur Barrierefreiheit',

@@ -244,6 +244,71 @@ export const report = {
   } satisfies Record<ReportConsent['action'] | Exclude<ReportConsent['outcome'], 'answered'>, string>,
 };
 
+/** The words of the findings of a scan: root causes, maps of pages, and the report in one HTML file. */
+export const findings = {
+  isNew: 'New',
+  someNew: '{n} new',
+  isKnown: 'Known issue',
+  someKnown: '{n} known',
+  unread: 'The details could not be read. Reload the page in a moment.',
+  htmlLabel: 'the HTML of the element',
+  selectorLabel: 'the selector of the element',
+  more: 'More about this cause',
+  related: { one: '{n} related element', other: '{n} related elements' },
+  foundOn: 'Found on {page}',
+  affected: { one: '{n} page affected', other: '{n} pages affected' },
+  morePages: { one: 'and {n} more page', other: 'and {n} more pages' },
+  causes: { one: '{n} root cause', other: '{n} root causes' },
+  elementsOnPage: { one: '{n} element on this page', other: '{n} elements on this page' },
+  aboutCause: 'About this cause',
+  showMore: { one: 'Show {n} more element', other: 'Show {n} more elements' },
+  moreOnPage: {
+    one: '{n} more element on this page: the JSON export has it.',
+    other: '{n} more elements on this page: the JSON export has all of them.',
+  },
+  firstShown: {
+    one: 'The first one is shown. The JSON export has all of them.',
+    other: 'The first {n} are shown. The JSON export has all of them.',
+  },
+  noneOnPage: 'No violation was found on this page.',
+  map: 'Map of this page',
+  mapIntro: 'Each number leads to its finding.',
+  mapScrolls: 'The page is long: scroll in the map to see all of it.',
+  mapReview: 'Dashed marks need review.',
+  noMap:
+    'There is no map of this page, because the scan has no picture of it: pictures are turned off, 20 other pages are worse, there was no time, or the page had changed since its test.',
+  mapMissing: {
+    one: '{n} element is not on the map: not displayed, or outside of the page.',
+    other: '{n} elements are not on the map: not displayed, or outside of the page.',
+  },
+  places: { one: '{n} place', other: '{n} places' },
+  notDisplayed: 'Not displayed',
+  place: '{x} px from the left, {y} px from the top, {width} × {height} px',
+  tested: 'Tested',
+  testedInPart: 'Tested in part',
+  linkedFrom: 'Linked from',
+  none: 'None',
+  noValue: 'none',
+  pageResult: 'Result of this page',
+  test: 'Test',
+  ofHundred: '{n} of 100',
+  partialResult: 'Partial result',
+  scoreExplained: 'What the score is made of',
+  couldBeTested: '{n} of {m} pages could be tested.',
+  withoutKnown: 'Without known issues: score {score}, violations: {violations}.',
+  thresholdsFold: 'Thresholds, allowed and measured',
+  filter: 'Filter the root causes',
+  all: 'All',
+  rule: 'Rule',
+  state: 'New and known',
+  states: { new: 'New', known: 'Known issues', open: 'Not known' },
+  showAll: 'Show all',
+  shown: '{n} of {m} root causes are shown.',
+  picturesLeftOut: 'Pictures that are left out, so that the file stays small: {n}.',
+  pagesWithoutFindings: 'Pages whose findings are not listed one by one, so that the file stays small: {n}. The JSON export has them.',
+  noFindings: 'The automated tests found no violation on this page, and nothing that needs review.',
+};
+
 /** The words of the sentences that explain a score and a verdict. */
 export const score = {
   average: {

@@ -1,6 +1,79 @@
 /** The catalogue of French. */
 import type { Translated } from './translated.ts';
 
+/** The words of the findings of a scan: root causes, maps of pages, and the report in one HTML file. */
+export const findings: Translated<'findings', 'fr'> = {
+  isNew: 'Nouveau',
+  someNew: '{n} nouveaux',
+  isKnown: 'Problème connu',
+  someKnown: '{n} connus',
+  unread: 'Les détails n’ont pas pu être lus. Rechargez la page dans un instant.',
+  htmlLabel: 'le HTML de l’élément',
+  selectorLabel: 'le sélecteur de l’élément',
+  more: 'En savoir plus sur cette cause',
+  related: { one: '{n} élément associé', many: '{n} d’éléments associés', other: '{n} éléments associés' },
+  foundOn: 'Trouvé sur {page}',
+  affected: { one: '{n} page concernée', many: '{n} de pages concernées', other: '{n} pages concernées' },
+  morePages: { one: 'et {n} autre page', many: 'et {n} d’autres pages', other: 'et {n} autres pages' },
+  causes: { one: '{n} cause', many: '{n} de causes', other: '{n} causes' },
+  elementsOnPage: {
+    one: '{n} élément sur cette page',
+    many: '{n} d’éléments sur cette page',
+    other: '{n} éléments sur cette page',
+  },
+  aboutCause: 'À propos de cette cause',
+  showMore: { one: 'Afficher {n} autre élément', many: 'Afficher {n} d’autres éléments', other: 'Afficher {n} autres éléments' },
+  moreOnPage: {
+    one: '{n} autre élément sur cette page : l’export JSON le contient.',
+    many: '{n} d’autres éléments sur cette page : l’export JSON les contient tous.',
+    other: '{n} autres éléments sur cette page : l’export JSON les contient tous.',
+  },
+  firstShown: {
+    one: 'Seule la première est reprise. L’export JSON les contient toutes.',
+    many: 'Les {n} premières sont reprises. L’export JSON les contient toutes.',
+    other: 'Les {n} premières sont reprises. L’export JSON les contient toutes.',
+  },
+  noneOnPage: 'Aucune violation n’a été trouvée sur cette page.',
+  map: 'Plan de cette page',
+  mapIntro: 'Chaque numéro mène à son constat.',
+  mapScrolls: 'La page est longue : faites défiler le plan pour la voir en entier.',
+  mapReview: 'Les marques en tirets sont à vérifier manuellement.',
+  noMap:
+    'Il n’y a pas de plan de cette page, car l’analyse n’en a pas d’image : les images sont désactivées, 20 autres pages sont moins bonnes, le temps manquait, ou la page avait changé depuis son test.',
+  mapMissing: {
+    one: '{n} élément n’est pas sur le plan : non affiché, ou hors de la page.',
+    many: '{n} d’éléments ne sont pas sur le plan : non affichés, ou hors de la page.',
+    other: '{n} éléments ne sont pas sur le plan : non affichés, ou hors de la page.',
+  },
+  places: { one: '{n} endroit', many: '{n} d’endroits', other: '{n} endroits' },
+  notDisplayed: 'Non affiché',
+  place: 'à {x} px de la gauche, à {y} px du haut, {width} × {height} px',
+  tested: 'Testée',
+  testedInPart: 'Testée en partie',
+  linkedFrom: 'Liée depuis',
+  none: 'Aucune',
+  noValue: 'aucune valeur',
+  pageResult: 'Résultat de cette page',
+  test: 'Vérification',
+  ofHundred: '{n} sur 100',
+  partialResult: 'Résultat partiel',
+  scoreExplained: 'Comment le score est calculé',
+  couldBeTested: '{n} pages sur {m} ont pu être testées.',
+  withoutKnown: 'Sans les problèmes connus : score {score}, violations : {violations}.',
+  thresholdsFold: 'Seuils, valeurs admises et mesurées',
+  filter: 'Filtrer les causes',
+  all: 'Toutes',
+  rule: 'Règle',
+  state: 'Nouvelles et connues',
+  states: { new: 'Nouvelles', known: 'Problèmes connus', open: 'Non connues' },
+  showAll: 'Tout afficher',
+  shown: '{n} causes sur {m} sont affichées.',
+  picturesLeftOut: 'Images omises, afin que le fichier reste petit : {n}.',
+  pagesWithoutFindings:
+    'Pages dont les constats ne sont pas repris un à un, afin que le fichier reste petit : {n}. L’export JSON les contient.',
+  noFindings: 'Les tests automatiques n’ont trouvé sur cette page aucune violation et rien à vérifier manuellement.',
+};
+
 /** The words of a report: on pages, in mails and in the PDF. */
 export const report: Translated<'report', 'fr'> = {
   title: 'Rapport d’accessibilité',

@@ -1,6 +1,72 @@
 /** The catalogue of Dutch. */
 import type { Translated } from './translated.ts';
 
+/** The words of the findings of a scan: root causes, maps of pages, and the report in one HTML file. */
+export const findings: Translated<'findings', 'nl'> = {
+  isNew: 'Nieuw',
+  someNew: '{n} nieuw',
+  isKnown: 'Bekend probleem',
+  someKnown: '{n} bekend',
+  unread: 'De details konden niet worden gelezen. Laad de pagina zo dadelijk opnieuw.',
+  htmlLabel: 'de HTML van het element',
+  selectorLabel: 'de selector van het element',
+  more: 'Meer over deze oorzaak',
+  related: { one: '{n} gerelateerd element', other: '{n} gerelateerde elementen' },
+  foundOn: 'Gevonden op {page}',
+  affected: { one: '{n} pagina betrokken', other: '{n} pagina’s betrokken' },
+  morePages: { one: 'en nog {n} pagina', other: 'en nog {n} pagina’s' },
+  causes: { one: '{n} oorzaak', other: '{n} oorzaken' },
+  elementsOnPage: { one: '{n} element op deze pagina', other: '{n} elementen op deze pagina' },
+  aboutCause: 'Over deze oorzaak',
+  showMore: { one: 'Nog {n} element tonen', other: 'Nog {n} elementen tonen' },
+  moreOnPage: {
+    one: 'Nog {n} element op deze pagina: de JSON-export bevat het.',
+    other: 'Nog {n} elementen op deze pagina: de JSON-export bevat ze allemaal.',
+  },
+  firstShown: {
+    one: 'Alleen de eerste is vermeld. De JSON-export bevat ze allemaal.',
+    other: 'De eerste {n} zijn vermeld. De JSON-export bevat ze allemaal.',
+  },
+  noneOnPage: 'Op deze pagina is geen overtreding gevonden.',
+  map: 'Kaart van deze pagina',
+  mapIntro: 'Elk nummer leidt naar zijn bevinding.',
+  mapScrolls: 'De pagina is lang: scrol in de kaart om alles te zien.',
+  mapReview: 'Gestreepte markeringen moeten handmatig worden beoordeeld.',
+  noMap:
+    'Er is geen kaart van deze pagina, omdat de scan er geen afbeelding van heeft: afbeeldingen staan uit, 20 andere pagina’s zijn slechter, er was geen tijd, of de pagina was sinds haar test veranderd.',
+  mapMissing: {
+    one: '{n} element staat niet op de kaart: niet weergegeven of buiten de pagina.',
+    other: '{n} elementen staan niet op de kaart: niet weergegeven of buiten de pagina.',
+  },
+  places: { one: '{n} plaats', other: '{n} plaatsen' },
+  notDisplayed: 'Niet weergegeven',
+  place: '{x} px van links, {y} px van boven, {width} × {height} px',
+  tested: 'Getest',
+  testedInPart: 'Deels getest',
+  linkedFrom: 'Gelinkt vanaf',
+  none: 'Geen',
+  noValue: 'geen waarde',
+  pageResult: 'Resultaat van deze pagina',
+  test: 'Toetsing',
+  ofHundred: '{n} van 100',
+  partialResult: 'Gedeeltelijk resultaat',
+  scoreExplained: 'Waaruit de score bestaat',
+  couldBeTested: '{n} van {m} pagina’s konden worden getest.',
+  withoutKnown: 'Zonder bekende problemen: score {score}, overtredingen: {violations}.',
+  thresholdsFold: 'Drempels, toegestaan en gemeten',
+  filter: 'Oorzaken filteren',
+  all: 'Alle',
+  rule: 'Regel',
+  state: 'Nieuw en bekend',
+  states: { new: 'Nieuw', known: 'Bekende problemen', open: 'Niet bekend' },
+  showAll: 'Alles tonen',
+  shown: '{n} van {m} oorzaken worden getoond.',
+  picturesLeftOut: 'Weggelaten afbeeldingen, zodat het bestand klein blijft: {n}.',
+  pagesWithoutFindings:
+    'Pagina’s waarvan de bevindingen niet één voor één zijn vermeld, zodat het bestand klein blijft: {n}. De JSON-export bevat ze.',
+  noFindings: 'De automatische tests vonden op deze pagina geen overtreding en niets dat handmatig moet worden beoordeeld.',
+};
+
 /** The words of a report: on pages, in mails and in the PDF. */
 export const report: Translated<'report', 'nl'> = {
   title: 'Toegankelijkheidsrapport',

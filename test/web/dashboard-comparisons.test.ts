@@ -111,7 +111,7 @@ describe('the comparison of a scan', () => {
     expect(await section.locator('.figure-value').allInnerTexts()).to.deep.equal(['1', '1', '1']);
     const link = section.getByRole('link', { name: 'the scan that is the baseline' });
     expect(await link.getAttribute('href')).to.equal(`/dashboard/scans/${main.id}`);
-    expect(await page.locator('#thresholds').innerText()).to.match(/Maximum new violations\s+0\s+1\s+Missed/);
+    expect(await page.locator('#thresholds').innerText()).to.match(/New violations\s+at most 0\s+1\s+Missed/);
     const causes = await page.locator('#causes .cause').all();
     expect(await causes[0]!.innerText())
       .to.include('contrast')
@@ -134,6 +134,6 @@ describe('the comparison of a scan', () => {
     await unfold(page);
     const section = page.locator('section', { has: page.locator('#baseline-title') });
     expect(await section.innerText()).to.include('There is no done scan to compare with.');
-    expect(await page.locator('#thresholds').innerText()).to.match(/Not compared\s+Missed/);
+    expect(await page.locator('#thresholds').innerText()).to.match(/not compared\s+Missed/);
   });
 });

@@ -95,7 +95,7 @@ describe('the dashboard', () => {
       .to.include('Images must have alternative text')
       .and.include('Needs review (1)')
       .and.include('The consent dialog of One<b>trust on https://example.com/ was rejected')
-      .and.include('Without known issues: 11, score 80. Thresholds are judged by these numbers.')
+      .and.include('Without known issues: score 80, violations: 11. Thresholds are judged by these numbers.')
       .and.include('Known issue (elements: 1) until January 31, 2030 at 12:00 PM UTC: <img src=x> Owner: shop team')
       .and.include('Missed')
       .and.include('<b>bold</b>');

@@ -82,7 +82,7 @@ describe('pictures of elements', () => {
         .and.match(/Contrast 2\.84:1, required 4\.5:1\s+text #999999\s+background #ffffff\s+14 px/)
         .and.include('Tested in part')
         .and.include('cdn.example never answered.')
-        .and.include('3 frames were not tested')
+        .and.include('3 frames not tested')
         .and.include('41 more addresses were found and not tested')
         .and.include('https://example.com/original');
       await page.goBack();

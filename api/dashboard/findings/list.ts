@@ -1,13 +1,14 @@
 /** The root causes of a scan, filtered and in parts. Filters and place are kept in the address, so that a view can be shared. Pure. */
 import { criterionTitle } from '../../../report/rules/success-criteria.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
-import { pagePath } from '../../../core/web-paths.ts';
+import { KNOWN_ISSUES_PATH, pagePath } from '../../../core/web-paths.ts';
 import { wordsIn } from '../../../report/words/words.ts';
-import { button, type Choice, filters, hiddenField, link, pagination, tabs } from '../../web/components.ts';
+import { pictureName } from '../../scans/scan-views.ts';
+import { button, type Choice, filters, hiddenField, link, pagination, tabs, visuallyHidden } from '../../web/components.ts';
 import { html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { choiceFilter } from '../scans/list-query.ts';
 import { CAUSES, count, ELEMENTS, number, siteLink } from '../scans/words.ts';
-import { causeItem, titleOf } from './cause.ts';
+import { causeItem, type ShownCause, titleOf } from '../../../report/html/cause.ts';
 import {
   ALL_CAUSES,
   CAUSE_LISTS,
@@ -53,7 +54,7 @@ export function causeList(data: CausesData): Html {
     }
     ${lines.length === 0 ? html`<p>${NOTHING_FOUND[query.list]}</p>` : html`${!isNarrowed && query.part === 1 && intro(data)} ${filterForm(data)}`}
     ${lines.length > 0 && html`<p><span id="causes-shown">${rangeText(data)}</span> ${sizeLink(data)}</p>`}
-    ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { scanId, view, open: at < OPEN, mayAccept: data.mayAccept && query.list === 'violations' }))}</ul>`}
+    ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { view, open: at < OPEN, pictureSrc: (name) => picturePath(scanId, pictureName(name)), action: data.mayAccept && query.list === 'violations' && acceptLink(data, cause) }))}</ul>`}
     ${pagination({
       previous: query.part > 1 ? causesHref(scanId, { ...query, part: query.part - 1 }) : null,
       next: query.part * query.size < matching ? causesHref(scanId, { ...query, part: query.part + 1 }) : null,
@@ -173,3 +174,18 @@ function choice(name: string, label: string, value: string | null, choices: read
 /** The number of filters that are set. */
 const activeCauseFilters = ({ state, severity, criterion, rule, page, cause }: CauseQuery): number =>
   [state, severity, criterion, rule, page, cause].filter((one) => one !== '' && one !== null).length;
+
+/** The address of a picture of a scan. */
+export const picturePath = (scanId: string, name: string): string => `/dashboard/scans/${scanId}/pictures/${name}`;
+
+/** The page that accepts a root cause of a scan. */
+const acceptPath = (scanId: string, fingerprint: string): string =>
+  `${KNOWN_ISSUES_PATH}/new?${new URLSearchParams({ scan: scanId, cause: fingerprint })}`;
+
+/** Screen readers tell the links apart by what the page calls the causes. */
+function acceptLink({ scanId, view }: CausesData, { line }: ShownCause): Html {
+  const { fingerprint, rule, element, elements, known_elements: known = 0 } = line;
+  if (known >= elements) return NOTHING;
+  const text = html`Accept as known ${visuallyHidden(`${titleOf(view, rule)} ${element}`)}`;
+  return html`<p>${link(text, acceptPath(scanId, fingerprint))}</p>`;
+}

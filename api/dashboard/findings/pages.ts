@@ -1,14 +1,11 @@
 /** The pages of a scan, sorted and in parts: tested with their scores, or not tested with the reason. Pure. */
 import { pagePath, pagesPath } from '../../../core/web-paths.ts';
-import { isAttempted } from '../../../report/results/score.ts';
-import { isIncomplete, scanNotes } from '../../../report/view/gaps.ts';
+import { scanNotes } from '../../../report/view/gaps.ts';
 import type { ReportView, ViewPage } from '../../../report/view/schema.ts';
-import { wordsIn } from '../../../report/words/words.ts';
-import { badge, link, pagination, table, tabs } from '../../web/components.ts';
-import { addressOf, html, type Html, type HtmlValue, NOTHING } from '../../../report/html/html.ts';
-import { count, nothingYet, number, pagesText, shown, siteLink, violations } from '../scans/words.ts';
-
-const { texts: words } = wordsIn('en', 'report');
+import { link, pagination, table, tabs } from '../../web/components.ts';
+import { addressOf, html, type Html, NOTHING } from '../../../report/html/html.ts';
+import { pageColumns, pageRow } from '../../../report/html/pages.ts';
+import { count, number, pagesText } from '../scans/words.ts';
 
 /** Pages on one page of the list. */
 export const PAGES_PER_PART = 50;
@@ -37,7 +34,6 @@ export function readPageListQuery(params: Readonly<Record<string, unknown>>): Pa
 }
 
 type Listed = Pick<ReportView, 'pages' | 'pages_total' | 'pages_with_gaps' | 'addresses_left' | 'consent' | 'discovery'>;
-type TestedPage = Extract<ViewPage, { tested: true }>;
 
 interface Numbered {
   page: ViewPage;
@@ -60,7 +56,6 @@ const INCOMPLETE = {
   one: '{n} page was not tested completely: the list says what may have been missed.',
   other: '{n} pages were not tested completely: the list says what may have been missed.',
 };
-const FRAMES = { one: '{n} frame was not tested', other: '{n} frames were not tested' };
 
 /** What the page of a scan says about its pages. */
 export function pagesSummary(scanId: string, view: Listed): Html {
@@ -96,38 +91,9 @@ export function pageList(scanId: string, view: Listed, query: PageListQuery): Ht
       id: 'page-table',
       caption: 'Pages of this scan',
       captionHidden: true,
-      columns: [{ text: 'Page' }, { text: 'Tested' }, { text: 'Score', numeric: true }, { text: 'Violations' }],
-      rows: listed.map((one) => pageRow(scanId, one)),
+      columns: pageColumns(),
+      rows: listed.map(({ page, at }) => pageRow(page, pagePath(scanId, at))),
     })}
     ${pagination({ previous: part > 1 ? href(query.sort, part - 1) : null, next: part < parts ? href(query.sort, part + 1) : null })}
     ${pages.length < total && html`<p>The first ${number(pages.length)} of ${pagesText(total)} are listed here. The JSON export has all of them.</p>`}`;
-}
-
-function pageRow(scanId: string, { page, at }: Numbered): HtmlValue[] {
-  if (!page.tested) {
-    const reason = html`${badge(isAttempted(page.reason) ? 'warn' : 'plain', words.reasons[page.reason] ?? 'Not tested')}<span class="small soft address">${shown(page.message)}</span>${page.same_as !== undefined && html`<span class="small">${siteLink(page.same_as)}</span>`}${linkedFrom(page.linked_from ?? [])}`;
-    return [siteLink(page.url), reason, nothingYet, nothingYet];
-  }
-  const title = page.title === '' ? page.url : page.title;
-  const name = html`${link(html`<span class="address">${shown(title, 150)}</span>`, pagePath(scanId, at))}<br />${siteLink(page.url)}`;
-  return [name, testedBadge(page), number(page.score), violations(page.counts)];
-}
-
-/** Whether a page was tested completely, or what may have been missed on it. */
-export const testedBadge = (page: TestedPage): Html =>
-  isIncomplete(page) ? html`${badge('warn', 'Tested in part')}${gaps(page)}` : badge('good', 'Tested');
-
-/** The pages or the sitemap in which the link to an untested page can be corrected. */
-const linkedFrom = (urls: readonly string[]): Html =>
-  urls.length === 0
-    ? NOTHING
-    : html`<span class="small soft">Linked from</span>${urls.map((url) => html`<span class="small">${siteLink(url)}</span>`)}`;
-
-/** What may have been missed on a page. */
-function gaps({ frames_untested: frames, frames_total: total, caveats }: TestedPage): Html {
-  return html`<ul class="small soft gaps">
-    ${caveats.map(({ message }) => html`<li>${shown(message)}</li>`)}
-    ${total > 0 && html`<li>${count(FRAMES, total)}</li>`}
-    ${frames.map(({ path, url, message }) => html`<li class="address">${shown(path.join(' >>> '), 100)} (${shown(url, 150)}): ${shown(message)}</li>`)}
-  </ul>`;
 }

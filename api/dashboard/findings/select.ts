@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { Compile } from 'typebox/compile';
 import { type Impact, IMPACTS } from '../../../core/scan/impacts.ts';
 import { distinctNames } from '../../../report/causes/element-names.ts';
+import type { ShownCause } from '../../../report/html/cause.ts';
 import { PageCauses } from '../../../report/view/findings.ts';
 import { RootCause } from '../../../report/schema/root-cause.ts';
 import { openSchema } from '../../../report/view/bounds.ts';
@@ -14,13 +15,6 @@ import { scanPath } from '../../../core/web-paths.ts';
 
 /** Reads a part of the findings of the scan; null if it cannot be read. */
 export type ReadFindings = (place: FindingsPlace) => Promise<unknown>;
-
-/** A line that is shown. */
-export interface ShownCause {
-  line: CauseLine;
-  /** Null: it could not be read. */
-  cause: RootCause | null;
-}
 
 export interface SelectedCauses {
   query: CauseQuery;

@@ -19,7 +19,7 @@ import { callerOf } from '../../http/plugins/auth.ts';
 import { link } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { addressOf, html, type Html } from '../../../report/html/html.ts';
-import { titleOf } from '../findings/cause.ts';
+import { titleOf } from '../../../report/html/cause.ts';
 import { detailsOf, findCause } from '../findings/select.ts';
 import { doneOf, formIdOf, idOfForm } from '../forms.ts';
 import { actorNames } from '../names.ts';

@@ -1,44 +1,26 @@
 /** The result of a scan that has ended: score, verdict with its thresholds, violations, coverage, options. Pure. */
 import type { BaselineDifference, BaselineOutcome, BaselineProblem } from '../../../core/scan/baseline.ts';
-import { type Counts, coverageOf } from '../../../core/scan/counts.ts';
+import type { Counts } from '../../../core/scan/counts.ts';
 import { CRAWL_LABELS, withDefaults } from '../../../core/scan/options.ts';
 import { orderedMetadata } from '../../../core/scan/metadata.ts';
 import { describeStep, type PrepareStep } from '../../../core/scan/steps.ts';
-import {
-  checkThresholds,
-  discoveryIn,
-  notesOf,
-  THRESHOLDS,
-  type ThresholdCheck,
-  type ThresholdName,
-  type Thresholds,
-} from '../../../core/scan/thresholds.ts';
+import { checkThresholds, discoveryIn, notesOf, THRESHOLDS, type ThresholdName, type Thresholds } from '../../../core/scan/thresholds.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
 import { differencePath } from '../../../core/web-paths.ts';
+import { resultCard } from '../../../report/html/result.ts';
 import { explainScore, type ScoreSentences } from '../../../report/view/verdict.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import {
-  badge,
-  definitions,
-  figure,
-  foldedCard,
-  link,
-  notice,
-  severityCounts,
-  table,
-  time,
-  type NoticeKind,
-} from '../../web/components.ts';
+import { definitions, figure, foldedCard, link, notice, time, type NoticeKind } from '../../web/components.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import type { ActorNames } from '../names.ts';
-import { CONSENT_WORDS, HASH_ROUTE_WORDS, number, originOf, pagesText, siteLink } from './words.ts';
+import { CONSENT_WORDS, HASH_ROUTE_WORDS, number, originOf, siteLink } from './words.ts';
 
 /** @param pages the violations of each tested page, if every page is known */
 export function scanResult(row: ScanRow, pages: readonly Counts[] | undefined): Html {
   const { outcome, options } = row;
   const explained = outcome && explainScore({ outcome, thresholds: options.thresholds, pages }, 'en');
-  return html`${headline(row, explained)} ${outcome?.baseline !== undefined && comparison(row, outcome.baseline)} ${outcome !== null && figures(row, outcome, explained!)}`;
+  return html`${headline(row, explained)} ${outcome?.baseline !== undefined && comparison(row, outcome.baseline)} ${outcome !== null && resultCard({ outcome, thresholds: options.thresholds, passed: row.passed, partial: row.phase === 'canceled', explained: explained! })}`;
 }
 
 /** Why the scan ended as it did. */
@@ -108,59 +90,8 @@ const AFTER_FAILURE =
 
 const AFTER_CANCELLATION = 'Reserved credits that were not charged were returned.';
 
-/** The numbers of a partial report are no verdict: no threshold counts as met. */
-function figures({ phase, passed, options }: ScanRow, outcome: Outcome, explained: ScoreSentences): Html {
-  const { score, violations, pages, known } = outcome;
-  const coverage = coverageOf(pages);
-  const isInHeadline = phase === 'done' && coverage < 100;
-  return html`<section class="card" aria-labelledby="result-title">
-    <h2 id="result-title">${phase === 'canceled' ? 'Partial result' : 'Result'}</h2>
-    <div class="figures">
-      ${figure({ value: number(score), of: 'of 100', label: 'score', kind: passed === false ? 'bad' : passed ? 'good' : 'note' })}
-      ${figure({ value: number(violations.total), label: violations.total === 1 ? 'violation' : 'violations' })}
-    </div>
-    ${severityCounts(severities(violations))}
-    ${known !== undefined && html`<p class="hint">Without known issues: ${number(known.violations.total)}, score ${number(known.score)}.${phase === 'done' && ' Thresholds are judged by these numbers.'}</p>`}
-    ${!isInHeadline && html`<p class="hint">Coverage ${number(coverage)} %: ${number(pages.scanned)} of ${pagesText(pages.scanned + pages.failed)} could be tested.</p>`}
-    <details>
-      <summary>What the score is made of</summary>
-      <p>${explained.score} ${explained.counting}</p>
-    </details>
-    ${phase === 'done' && thresholds(options.thresholds, outcome)}
-  </section>`;
-}
-
-const severities = ({ critical, serious, moderate, minor }: Counts) => ({ critical, serious, moderate, minor });
-
-function thresholds(limits: Thresholds, outcome: Outcome): Html {
-  const checks = checkThresholds(limits, outcome);
-  if (checks.length === 0) return NOTHING;
-  return html`<details id="thresholds-fold">
-    <summary>Thresholds, allowed and measured</summary>
-    ${table({
-      id: 'thresholds',
-      caption: 'Thresholds of this scan',
-      captionHidden: true,
-      columns: [{ text: 'Threshold' }, { text: 'Allowed' }, { text: 'Measured' }, { text: 'Verdict' }],
-      rows: checks.map((check) => [
-        THRESHOLDS[check.name].label,
-        unit(check.name, check.allowed),
-        measured(check),
-        check.met ? badge('good', 'Met') : badge('bad', 'Missed'),
-      ]),
-    })}
-  </details>`;
-}
-
 const unit = (name: ThresholdName, value: number | string): string =>
   typeof value === 'string' ? value : name === 'minCoverage' ? `${number(value)} %` : number(value);
-
-function measured({ name, measured: value }: ThresholdCheck): string {
-  if (typeof value === 'number') return unit(name, value);
-  if (value === null) return 'Not compared';
-  const parts = Object.entries(value).map(([impact, amount]) => `${number(amount)} ${impact}`);
-  return parts.length === 0 ? 'None' : parts.join(', ');
-}
 
 /** What the scan says about the version of the site. */
 export function metadataList({ metadata = {} }: ScanRow): Html {

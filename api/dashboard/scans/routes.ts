@@ -18,7 +18,7 @@ import { html } from '../../../report/html/html.ts';
 import { isOfManifest } from '../../scans/cancellation.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { actorNames } from '../names.ts';
-import { picturePath } from '../findings/cause.ts';
+import { picturePath } from '../findings/list.ts';
 import { findingsReader, readCauseQuery, selectCauses } from '../findings/select.ts';
 import { type Difference, differenceSection } from './difference.ts';
 import { listBefore } from './list-query.ts';

@@ -1,16 +1,16 @@
 /** How scans are named in the dashboard: states, verdicts, scores, severities, addresses, origins. Pure. */
-import type { Counts } from '../../../core/scan/counts.ts';
-import { IMPACTS } from '../../../core/scan/impacts.ts';
 import type { ConsentChoice, HashRoutes } from '../../../core/scan/options.ts';
 import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import { badge, type BadgeKind, externalLink, severityIcon, visuallyHidden } from '../../web/components.ts';
-import { html, type Html, NOTHING } from '../../../report/html/html.ts';
+import { badge, type BadgeKind, noValue, shown } from '../../web/components.ts';
+import { type Html, NOTHING } from '../../../report/html/html.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { keyIdOf } from '../../../core/accounts.ts';
 import type { ActorNames } from '../names.ts';
 
 const { number, count, date, texts } = wordsIn('en', 'report');
+
+export { shown, siteLink, violations } from '../../web/components.ts';
 
 /** Numbers, plurals and dates of the dashboard, which is in English. */
 export { count, date, number };
@@ -57,10 +57,10 @@ export function verdictBadge(row: Pick<ScanRow, 'phase' | 'passed'>): Html {
 }
 
 /** A cell without a value. */
-export const nothingYet: Html = html`<span aria-hidden="true">–</span>${visuallyHidden('none')}`;
+export const nothingYet = noValue();
 
 /** For `count`. */
-export const CAUSES = { one: '{n} root cause', other: '{n} root causes' };
+export const CAUSES = wordsIn('en', 'findings').texts.causes;
 export const ELEMENTS = texts.elements;
 const PAGES = { one: '{n} page', other: '{n} pages' };
 export const pagesText = (n: number): string => count(PAGES, n);
@@ -71,24 +71,6 @@ export function progressText({ scanned, failed, total }: ScanRow['pages']): stri
   const untested = failed === 0 ? '' : `, ${number(failed)} could not be tested`;
   return `${number(tried)} of ${pagesText(Math.max(total, tried))}${untested}`;
 }
-
-/** The violations of each severity that has any, worst first. */
-export function violations(counts: Counts): Html {
-  if (counts.total === 0) return html`None`;
-  const present = IMPACTS.filter((impact) => counts[impact] > 0);
-  return html`<ul class="severity-list">
-    ${present.map(
-      (impact) =>
-        html`<li class="severity severity-${impact}">
-          ${severityIcon(impact)}${number(counts[impact])} ${visuallyHidden(texts.severities[impact].toLowerCase())}
-        </li>`,
-    )}
-  </ul>`;
-}
-
-/** Longer addresses and texts of tested sites are cut off. */
-const SHOWN_MAX = 300;
-export const shown = (text: string, max = SHOWN_MAX): string => (text.length > max ? `${text.slice(0, max)}…` : text);
 
 /** The host of an address, and what follows it. Addresses of tested sites may be anything. */
 export function partsOf(url: string): { host: string; path: string } {
@@ -104,13 +86,6 @@ function decoded(path: string): string {
     // Not UTF-8: shown as it is.
     return path;
   }
-}
-
-/** A link to a tested page if its address is one of the web, else its text. */
-export function siteLink(url: string): Html {
-  const text = html`<span class="address">${shown(url)}</span>`;
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return text;
-  return externalLink(text, url, { rel: 'noopener noreferrer nofollow' });
 }
 
 export interface OriginWords {

@@ -44,9 +44,7 @@ export function resultBody(options: ResultOptions): Html {
 }
 
 function testedOn(view: ReportView, locale: Locale): Html {
-  const { texts } = wordsIn(locale, 'report');
-  const [before = '', after = ''] = texts.testedOn.split('{date}');
-  return html`${before}${ui.time(view.scan.finished_at, locale)}${after}`;
+  return ui.withPart(wordsIn(locale, 'report').texts.testedOn, 'date', ui.time(view.scan.finished_at, locale));
 }
 
 /** The score as a figure, and how far up a ramp it is. The drawing repeats the figure, so it has no name. */

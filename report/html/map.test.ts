@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Box } from '../../../report/schema/page.ts';
+import type { Box } from '../schema/page.ts';
 import { pageMap, placeText, type Mark } from './map.ts';
 
 const SIZE = { width: 1280, height: 4000 };

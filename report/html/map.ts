@@ -1,7 +1,9 @@
 /** The map of a page: where its findings are, as numbered marks that lead to their list. Pure. */
-import type { Box, PageSize } from '../../../report/schema/page.ts';
-import { attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
-import { count, ELEMENTS, number } from '../scans/words.ts';
+import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
+import type { Box, PageSize } from '../schema/page.ts';
+import { wordsIn } from '../words/words.ts';
+import { heading, type HeadingLevel } from './elements.ts';
+import { attributes, html, type Html, NOTHING } from './html.ts';
 
 /** The width of the drawing, in its units, which are CSS pixels on a wide screen. */
 const WIDTH = 320;
@@ -30,29 +32,33 @@ export interface PageMap {
   marks: readonly Mark[];
   /** A picture of the page, as wide as the page. Null: there is none, and marks on an empty area would show nothing. */
   picture: { src: string; width: number; height: number } | null;
+  locale?: Locale;
+  level?: HeadingLevel;
+  /** The id of its heading. */
+  id?: string;
 }
 
 /** The map, with what it does not show. */
-export function pageMap({ size, marks, picture }: PageMap): Html {
-  if (picture === null) return NO_MAP;
+export function pageMap({ size, marks, picture, locale = DEFAULT_LOCALE, level = 2, id = 'map-title' }: PageMap): Html {
+  const { texts, count } = wordsIn(locale, 'findings');
+  if (picture === null) return html`<p>${texts.noMap}</p>`;
   const scale = WIDTH / size.width;
   const height = Math.min(Math.max(Math.ceil(size.height * scale), LABEL_HEIGHT), HEIGHT_MAX);
   const isTaken = new Map<string, string>();
-  const drawn = marks.map((mark) => drawingOf(mark, { scale, height, isTaken }));
+  const drawn = marks.map((mark) => drawingOf(mark, { scale, height, isTaken, locale }));
   const isDrawn = drawn.some(({ places }) => places > 0);
   const missing = marks.flatMap(({ boxes }) => boxes).length - drawn.reduce((sum, { places }) => sum + places, 0);
-  return html`<section class="card page-map" aria-labelledby="map-title">
-    <h2 id="map-title">Map of this page</h2>
+  return html`<section class="card page-map" aria-labelledby="${id}">
+    ${heading(level, { id }, texts.map)}
     <p>
-      Each number leads to its finding.
-      ${isDrawn && height > LONG && html`<span class="map-scrolls">The page is long: scroll in the map to see all of it.</span>`}
-      ${marks.some(({ kind }) => kind === 'review') && 'Dashed marks need review.'}
-      ${missing > 0 && html`${count(ELEMENTS, missing)} ${missing === 1 ? 'is' : 'are'} not on the map: not displayed, or outside of the page.`}
+      ${texts.mapIntro} ${isDrawn && height > LONG && html`<span class="map-scrolls">${texts.mapScrolls}</span>`}
+      ${marks.some(({ kind }) => kind === 'review') && texts.mapReview}
+      ${missing > 0 && count(texts.mapMissing, missing)}
     </p>
     ${
       isDrawn &&
       html`<div class="page-map-drawing">
-        <svg viewBox="0 0 ${WIDTH} ${height}" role="group" aria-label="Map of this page">
+        <svg viewBox="0 0 ${WIDTH} ${height}" role="group" aria-label="${texts.map}">
           <rect class="map-page" width="${WIDTH}" height="${height}"></rect>
           <image${attributes({ href: picture.src, width: WIDTH, height: round((picture.height * WIDTH) / picture.width) })}></image>
           ${drawn.map(({ drawing }) => drawing)}
@@ -62,16 +68,10 @@ export function pageMap({ size, marks, picture }: PageMap): Html {
   </section>`;
 }
 
-const NO_MAP = html`<p>
-  There is no map of this page, because the scan has no picture of it: pictures are turned off, 20 other pages are worse, there was no
-  time, or the page had changed since its test.
-</p>`;
-
 /** Where an element is, for those who cannot see the map. */
-export function placeText(box: Box | null): string {
-  if (box === null) return 'Not displayed';
-  const { x, y, width, height } = box;
-  return `${number(x)} px from the left, ${number(y)} px from the top, ${number(width)} × ${number(height)} px`;
+export function placeText(box: Box | null, locale: Locale = DEFAULT_LOCALE): string {
+  const { texts, format } = wordsIn(locale, 'findings');
+  return box === null ? texts.notDisplayed : format(texts.place, { ...box });
 }
 
 interface Drawing {
@@ -79,21 +79,21 @@ interface Drawing {
   height: number;
   /** Which label is in which cell of the drawing. */
   isTaken: Map<string, string>;
+  locale: Locale;
 }
 
 /** The marks of a finding as one link, so that the keyboard reaches each finding once. */
 function drawingOf({ label, title, href, kind, boxes }: Mark, area: Drawing): { drawing: Html; places: number } {
   const rects = boxes.flatMap((box) => (box ? (rectOf(box, area) ?? []) : []));
   if (rects.length === 0) return { drawing: NOTHING, places: 0 };
+  const { texts, count } = wordsIn(area.locale, 'findings');
   const labels = rects.flatMap((rect) => labelAt(rect, label, area) ?? []);
-  const drawing = html`<a${attributes({ href, class: `map-mark map-${kind}`, 'aria-label': `${label}: ${title}, ${count(PLACES, rects.length)}` })}>
+  const drawing = html`<a${attributes({ href, class: `map-mark map-${kind}`, 'aria-label': `${label}: ${title}, ${count(texts.places, rects.length)}` })}>
     ${rects.map((rect) => html`<rect class="map-halo"${attributes({ ...rect })}></rect><rect class="map-box"${attributes({ ...rect })}></rect>`)}
     ${labels.map(({ x, y, width }) => html`<rect class="map-label"${attributes({ x, y, width, height: LABEL_HEIGHT, rx: 3 })}></rect><text${attributes({ class: 'map-number', x: x + width / 2, y: y + 12, 'text-anchor': 'middle' })}>${label}</text>`)}
   </a>`;
   return { drawing, places: rects.length };
 }
-
-const PLACES = { one: '{n} place', other: '{n} places' };
 
 interface Rect {
   x: number;

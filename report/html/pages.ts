@@ -1,0 +1,63 @@
+/** The pages of a scan as rows of a table: tested with their scores, or not tested with the reason. Pure. */
+import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
+import { isAttempted } from '../results/score.ts';
+import { isIncomplete } from '../view/gaps.ts';
+import type { ViewPage } from '../view/schema.ts';
+import { wordsIn } from '../words/words.ts';
+import type { Column } from './blocks.ts';
+import { badge, link, noValue, shown, siteLink, violations } from './elements.ts';
+import { attributes, html, type Html, type HtmlValue, NOTHING } from './html.ts';
+
+type TestedPage = Extract<ViewPage, { tested: true }>;
+
+/** The columns of the rows. */
+export function pageColumns(locale: Locale = DEFAULT_LOCALE): Column[] {
+  const { texts } = wordsIn(locale, 'report');
+  return [
+    { text: texts.page },
+    { text: wordsIn(locale, 'findings').texts.test },
+    { text: texts.score, numeric: true },
+    { text: texts.violations },
+  ];
+}
+
+/** What people call a page. */
+export const pageName = ({ title, url }: TestedPage): string => shown(title === '' ? url : title, 150);
+
+/** A page. @param href where its findings are; null: nowhere */
+export function pageRow(page: ViewPage, href: string | null, locale: Locale = DEFAULT_LOCALE): HtmlValue[] {
+  const { texts, number } = wordsIn(locale, 'report');
+  if (!page.tested) {
+    const reason = html`${badge(isAttempted(page.reason) ? 'warn' : 'plain', texts.reasons[page.reason] ?? '–')}<span${attributes({ class: 'small soft address', lang: foreign(locale) })}>${shown(page.message)}</span>${page.same_as !== undefined && html`<span class="small">${siteLink(page.same_as)}</span>`}${linkedFrom(page.linked_from ?? [], locale)}`;
+    return [siteLink(page.url), reason, noValue(locale), noValue(locale)];
+  }
+  const title = html`<span class="address">${pageName(page)}</span>`;
+  const name = html`${href === null ? title : link(title, href)}<br />${siteLink(page.url)}`;
+  return [name, testedBadge(page, locale), number(page.score), violations(page.counts, locale)];
+}
+
+/** The language of what the scanner says, if the page has another one. */
+const foreign = (locale: Locale): string | undefined => (locale === 'en' ? undefined : 'en');
+
+/** Whether a page was tested completely, or what may have been missed on it. */
+export function testedBadge(page: TestedPage, locale: Locale = DEFAULT_LOCALE): Html {
+  const { texts } = wordsIn(locale, 'findings');
+  return isIncomplete(page) ? html`${badge('warn', texts.testedInPart)}${gaps(page, locale)}` : badge('good', texts.tested);
+}
+
+/** The pages or the sitemap in which the link to an untested page can be corrected. */
+const linkedFrom = (urls: readonly string[], locale: Locale): Html =>
+  urls.length === 0
+    ? NOTHING
+    : html`<span class="small soft">${wordsIn(locale, 'findings').texts.linkedFrom}</span>${urls.map((url) => html`<span class="small">${siteLink(url)}</span>`)}`;
+
+/** What may have been missed on a page. In English the scanner's own words say more. */
+function gaps({ frames_untested: frames, frames_total: total, caveats }: TestedPage, locale: Locale): Html {
+  const { texts, count } = wordsIn(locale, 'report');
+  const said = (known: string | undefined, message: string): string => (locale === 'en' ? shown(message) : (known ?? shown(message)));
+  return html`<ul class="small soft gaps">
+    ${caveats.map(({ kind, message }) => html`<li>${said(texts.caveats[kind], message)}</li>`)}
+    ${total > 0 && html`<li>${count(texts.framesUntested, total)}</li>`}
+    ${frames.map(({ path, url, reason, message }) => html`<li class="address">${shown(path.join(' >>> '), 100)} (${shown(url, 150)}): ${said(texts.frameReasons[reason], message)}</li>`)}
+  </ul>`;
+}
