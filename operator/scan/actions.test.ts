@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { contextOf } from '../../test/support/operator-context.ts';
 import { scanRow } from '../../test/support/scan-rows.ts';
 import { createStates } from '../runtime/controller.ts';
@@ -71,6 +72,8 @@ describe('the actions of a scan', () => {
     const answers: (Reservation | Error)[] = [
       { ok: false, reason: 'deadline_passed' },
       new Error('connection to 10.0.0.7 closed'),
+      new KubernetesError(403, 'Forbidden', 'jobs.batch "x" is forbidden: exceeded quota: tight'),
+      new KubernetesError(403, 'Forbidden', 'jobs.batch "x" is forbidden'),
       { ok: true, reserved: 5, balance: 0 },
     ];
     const context = contextOf({
@@ -99,6 +102,10 @@ describe('the actions of a scan', () => {
     await reserve().catch(() => undefined);
     expect(state.launchFailure).to.deep.include({ count: 2 });
     expect(state.launchFailure!.message, 'no internals').to.match(/^a service that the operator needs does not answer/);
+    for (const reason of ['QuotaExceeded', 'LaunchForbidden']) {
+      await reserve().catch(() => undefined);
+      expect(state.launchFailure).to.deep.include({ reason });
+    }
     await reserve();
     expect(written).to.deep.equal([{ pages: { requested: 5, reserved: 5, scanned: 0, failed: 0 } }]);
   });

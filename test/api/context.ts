@@ -159,7 +159,7 @@ export const SUBMISSION = { url: 'https://example.com/' };
 export async function eventually<T>(
   what: string,
   poll: () => T | null | undefined | false | Promise<T | null | undefined | false>,
-  withinMs = 10_000,
+  withinMs = 60_000,
 ): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {
@@ -168,4 +168,20 @@ export async function eventually<T>(
     if (Date.now() > until) throw new Error(`timed out after ${withinMs} ms waiting for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
+}
+
+/** Sends a submission to a replica that crashes after a step took effect, and thereby before the next one. */
+export async function crashAfter(context: ApiContext, step: string, submit: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+  let crashed = false;
+  context.faults.set(step, async (real, ...parameters) => {
+    await real(...parameters);
+    crashed = true;
+    return new Promise(() => undefined);
+  });
+  const client = new AbortController();
+  const request = submit(client.signal).catch(() => undefined);
+  await eventually(`the crash after ${step}`, () => crashed);
+  client.abort();
+  await request;
+  context.faults.clear();
 }

@@ -7,7 +7,7 @@ import { GROUP, SCANS_PLURAL, VERSION } from '../../core/protocol/custom-resourc
 import { createScanResources } from '../../stores/submissions/scan-resources.ts';
 import { sweepOnce } from '../support/sweep-once.ts';
 import { NAMESPACE } from './stack.ts';
-import { eventually, useContext, SUBMISSION } from './context.ts';
+import { crashAfter, useContext, SUBMISSION } from './context.ts';
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
@@ -20,24 +20,9 @@ describe('a replica that crashes', () => {
   const sweepNow = () =>
     sweepOnce({ ...context.stores, exists: (row) => resources().exists(row), pendingBefore: new Date(Date.now() + 1000), limit: 100 });
 
-  /** Sends a submission to a replica that crashes after a step took effect, and thereby before the next one. */
-  async function crashAfter(step: string, key: string): Promise<void> {
-    let crashed = false;
-    context.faults.set(step, async (real, ...parameters) => {
-      await real(...parameters);
-      crashed = true;
-      return new Promise(() => undefined);
-    });
-    const client = new AbortController();
-    const request = submit(key, client.signal).catch(() => undefined);
-    await eventually(`the crash after ${step}`, () => crashed);
-    client.abort();
-    await request;
-    context.faults.clear();
-  }
-
   const submit = (key: string, signal?: AbortSignal) =>
     context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers: { 'Idempotency-Key': 'build' }, signal });
+  const crash = (step: string, key: string) => crashAfter(context, step, (signal) => submit(key, signal));
   const expireLeases = () => context.db.collection('idempotency').updateMany({}, { $set: { leaseUntil: new Date(0) } });
 
   /** Every hold belongs to an accepted scan that has a resource, and every such scan has its hold. */
@@ -58,14 +43,14 @@ describe('a replica that crashes', () => {
   for (const step of STEPS) {
     it(`after ${step}, without a repeated request`, async () => {
       const { id, key } = await context.organisation({ credits: 20 });
-      await crashAfter(step, key);
+      await crash(step, key);
       await sweepNow();
       await expectExact(id, STEPS.indexOf(step) >= STEPS.indexOf('scanResources.submit') ? 1 : 0);
     });
 
     it(`after ${step}, with the repeated request before the sweeper`, async () => {
       const { id, key } = await context.organisation({ credits: 20 });
-      await crashAfter(step, key);
+      await crash(step, key);
       await expireLeases();
       expect((await submit(key)).status).to.equal(202);
       await sweepNow();
@@ -74,7 +59,7 @@ describe('a replica that crashes', () => {
 
     it(`after ${step}, with the sweeper before the repeated request`, async () => {
       const { id, key } = await context.organisation({ credits: 20 });
-      await crashAfter(step, key);
+      await crash(step, key);
       await sweepNow();
       await expireLeases();
       // An abandoned scan is not resumed: the repeated request submits another one.
@@ -89,7 +74,7 @@ describe('a replica that crashes', () => {
 
   it('before it answers, and the scan ends meanwhile: the repeated request returns that scan and starts no other', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
-    await crashAfter('scans.accept', key);
+    await crash('scans.accept', key);
     const [row] = await context.db.collection<{ _id: string }>('scans').find({ organisation: id }).toArray();
     const scanId = row!._id;
     await context.stores.scans.mirror(scanId, { phase: 'done', finishedAt: new Date() });

@@ -30,7 +30,7 @@ describe('API process', () => {
 
   /** The addresses of the public port and of the probes, when the process listens. */
   async function addressesOf(output: { out: string }): Promise<{ address: string; probes: string }> {
-    const address = await eventually('the address', () => /"address":"([^"]+)"/.exec(output.out)?.[1], 20_000);
+    const address = await eventually('the address', () => /"address":"([^"]+)"/.exec(output.out)?.[1]);
     return { address, probes: `http://127.0.0.1:${/"port":(\d+)/.exec(output.out)![1]}` };
   }
   const missingOf = async (probes: string): Promise<string[]> =>
@@ -43,15 +43,15 @@ describe('API process', () => {
     try {
       const { child, output, ended } = start({ ...rest, ...mounted.environment, PORT: '0', METRICS_PORT: '0' });
       const { address, probes } = await addressesOf(output);
-      await eventually('readiness', async () => (await fetch(`${probes}/readyz`)).ok, 20_000);
-      await eventually('all but the objects', async () => (await missingOf(probes)).join() === 'objects', 20_000);
+      await eventually('readiness', async () => (await fetch(`${probes}/readyz`)).ok);
+      await eventually('all but the objects', async () => (await missingOf(probes)).join() === 'objects');
       for (const path of ['/readyz', '/metrics']) expect((await fetch(address + path)).status, path).to.equal(404);
       expect((await fetch(`${address}/healthz`)).status).to.equal(200);
 
       const other = `${MONGODB_URL}${MONGODB_URL!.includes('?') ? '&' : '?'}appName=rotated`;
       mounted.write({ ...secret, MONGODB_URL: other, S3_SECRET_ACCESS_KEY: S3_SECRET_ACCESS_KEY! });
-      await eventually('every dependency', async () => (await missingOf(probes)).length === 0, 30_000);
-      await eventually('the other connections', () => output.out.includes('database connections replaced'), 30_000);
+      await eventually('every dependency', async () => (await missingOf(probes)).length === 0);
+      await eventually('the other connections', () => output.out.includes('database connections replaced'));
       const metrics = await (await fetch(`${probes}/metrics`)).text();
       expect(metrics).to.include('curbcut_process_cpu_seconds_total').and.include('curbcut_dependency_up{dependency="objects"} 1');
 

@@ -1,7 +1,7 @@
 /** Repeated submissions where two faults meet: a crash or a slow request, and a paused queue, a failed lookup or an outage. */
 import { expect } from 'chai';
 import type { Resolver } from '../../core/scan/targets.ts';
-import { useContext, HIGH_LIMITS, eventually, SUBMISSION } from './context.ts';
+import { crashAfter, eventually, HIGH_LIMITS, SUBMISSION, useContext } from './context.ts';
 import { down, KNOWN_NAMES, type Response } from './replica.ts';
 
 describe('a repeated submission', () => {
@@ -27,19 +27,8 @@ describe('a repeated submission', () => {
   const held = async (organisation: string) => (await context.stores.credits.balance(organisation)).held;
 
   /** Submits to a replica that crashes after a step took effect. Its lease then ends. */
-  async function crashAfter(step: string, key: string): Promise<void> {
-    let crashed = false;
-    context.faults.set(step, async (real, ...parameters) => {
-      await real(...parameters);
-      crashed = true;
-      return new Promise(() => undefined);
-    });
-    const client = new AbortController();
-    const request = submit(key, client.signal).catch(() => undefined);
-    await eventually(`the crash after ${step}`, () => crashed);
-    client.abort();
-    await request;
-    context.faults.clear();
+  async function crash(step: string, key: string): Promise<void> {
+    await crashAfter(context, step, (signal) => submit(key, signal));
     await expireLeases();
   }
 
@@ -55,7 +44,7 @@ describe('a repeated submission', () => {
   for (const [what, refuse, expected] of refusals) {
     it(`returns the accepted scan although ${what}, and nothing detaches the key from it`, async () => {
       const { id, key } = await context.organisation({ credits: 20 });
-      await crashAfter('scans.accept', key);
+      await crash('scans.accept', key);
       const [row] = await rowsOf(id);
       await refuse();
       for (let turn = 0; turn < 2; turn += 1) {
@@ -69,7 +58,7 @@ describe('a repeated submission', () => {
 
     it(`is refused if ${what} before the scan is decided, and returns that scan after the operator has accepted it`, async () => {
       const { id, key } = await context.organisation({ credits: 20 });
-      await crashAfter('scanResources.submit', key);
+      await crash('scanResources.submit', key);
       const [row] = await rowsOf(id);
       await refuse();
       const refused = await submit(key);
@@ -81,6 +70,14 @@ describe('a repeated submission', () => {
       expect(await held(id)).to.equal(5);
     });
   }
+
+  it('is replayed across an upgrade that changes a default', async () => {
+    const { key } = await context.organisation({ credits: 20 });
+    const first = await submit(key);
+    const upgraded = await context.replica({ maxPagesLimit: 3 });
+    const second = await upgraded.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers: { 'Idempotency-Key': 'build' } });
+    expect([second.status, second.text]).to.deep.equal([202, first.text]);
+  });
 
   it('resumes the scan of a request that could not abandon it, and is charged once', async () => {
     const { id, key } = await context.organisation({ credits: 20 });

@@ -171,18 +171,6 @@ describe('running scan', function () {
     await eventually(by.balance, (now) => now === had);
   });
 
-  it('waits with a condition while the quota is exhausted, and then runs', async () => {
-    await by.quota({ pods: '0' });
-    let name: string;
-    try {
-      name = await by.submit();
-      expect(await by.waitsFor(name, 'QuotaExceeded')).to.match(/quota exceeded \(.*exceeded quota: tight/);
-    } finally {
-      await product.kubectl(['delete', 'resourcequota', 'tight']);
-    }
-    await isDone(name, 1);
-  });
-
   it('goes back into its queue while an admission webhook fails, says why, and then runs', async () => {
     const webhook = `curbcut-test-${product.namespace}`;
     // No one listens there, so the API server answers 500 to each creation of a Job in this namespace.

@@ -57,7 +57,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   apply: { files: ['test/cluster/apply.test.ts'], node: 0, images: false },
   admission: { files: ['test/cluster/admission.test.ts'], node: 0, images: false },
   rbac: { files: ['test/cluster/rbac.test.ts'], node: 0, images: false },
-  gitops: { files: ['test/gitops/{examples,manifests}.test.ts'], node: 0, images: false },
+  gitops: { files: ['test/gitops/manifests.test.ts'], node: 0, images: false },
   // One process: they share an installation of the chart.
   chart: { files: ['test/cluster/{chart,people,restart}.test.ts'], node: 1, images: true },
   install: { files: ['test/cluster/install.test.ts'], node: 1, images: true },

@@ -13,6 +13,7 @@ import { FRAME_FAILURES, PAGE_CAVEATS, PAGE_FAILURES } from '../../report/schema
 import { Report } from '../../report/schema/report.ts';
 import { COMPARISON_LIMITS } from '../../report/workers/comparisons.ts';
 import { CONVERSION_LIMITS } from '../../report/workers/report-formats.ts';
+import { INVITATION_HOURS } from '../../stores/accounts/invitations.ts';
 import { SCAN_STATES } from '../support/scan-states.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -64,6 +65,13 @@ describe('docs/', () => {
       const row = new RegExp(`^\\| ${work} [^|]*\\| (.*) \\|$`, 'm').exec(read('docs/sizing.md'))?.[1];
       expect(row?.split(' | ').map(Number)).to.deep.equal([held.total, held.perKey, pending.total, pending.perKey]);
     });
+
+  it('says for how long mailed links and reports are kept', () => {
+    const { default: days } = OperatorEnvironment.properties.VERDICT_RETENTION_DAYS as { default?: number };
+    const rowOf = (what: string) => new RegExp(`^\\| ${what} \\|.*\\|$`, 'm').exec(read('docs/security.md'))![0];
+    expect(rowOf('link that is mailed')).to.include(`for ${INVITATION_HOURS} hours`);
+    expect(rowOf('report, after its retention')).to.include(`for ${days} days`);
+  });
 
   it('has the conditions of scans, and the verdicts of GitOps tools', () => {
     const argo = { InProgress: 'Progressing', Current: 'Healthy', Failed: 'Degraded', Terminating: 'Progressing' };

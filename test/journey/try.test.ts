@@ -73,13 +73,4 @@ describe('the whole product in one container', () => {
       expect([code, output]).to.deep.equal([2, `${sentence}. Usage: docker run --rm -p 127.0.0.1:8080:8080 IMAGE [http://…]\n`]);
     }
   });
-
-  it('says what the container lacks', async () => {
-    child = start({ CURBCUT_STATE: '/proc/curbcut' });
-    const [code] = (await once(child, 'close')) as [number];
-    expect([code, output]).to.deep.equal([
-      1,
-      'The container cannot write to /proc/curbcut; with a read-only root, mount a tmpfs there (docker run --tmpfs /proc/curbcut:mode=1777).\n',
-    ]);
-  });
 });

@@ -79,26 +79,6 @@ describe('a whole scan', function () {
     expect(before - (await balance())).to.equal(4);
   });
 
-  it('is visible to kubectl get, describe and wait, and rejects a change of the URL with a message of the schema', async () => {
-    const id = first;
-    const [header, ...rows] = (await product.kubectl(['get', 'a11y'])).trim().split('\n');
-    expect(header!.split(/\s{2,}/)).to.include.members(['NAME', 'URL', 'PHASE', 'SCORE', 'VIOLATIONS', 'PAGES', 'AGE']);
-    expect(rows.find((row) => row.startsWith(`scan-${id}`))).to.match(/\bdone\b/);
-    const described = await eventually(
-      () => product.kubectl(['describe', 'accessibilityscan', `scan-${id}`]),
-      (text) => /Events:[\s\S]*\bNormal\b/.test(text),
-    );
-    expect(described).to.match(/Phase:\s+done/);
-    await product.kubectl(['wait', '--for=condition=Succeeded', `accessibilityscan/scan-${id}`, '--timeout=10s']);
-    const refused = await product
-      .kubectl(['patch', 'a11y', `scan-${id}`, '--type=merge', '-p', '{"spec":{"url":"https://example.org/"}}'])
-      .then(
-        () => 'accepted',
-        (error: { stderr: string }) => error.stderr,
-      );
-    expect(refused).to.match(/cannot be changed/);
-  });
-
   it('runs from a manifest with a baseline, and charges the organisation of its namespace', async () => {
     const before = await balance();
     const spec = { url: product.demoUrl, maxPages: 2, thresholds: { maxNewViolations: 0 }, baseline: { scan: first } };

@@ -6,7 +6,6 @@ import { kubectlIn, type Kubectl } from '../support/kubectl.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { NOWHERE, ORGANISATION, useContext, reasonOf, TARGET, until, type Scan } from './context.ts';
 
-const WAIT = ['wait', '--for=condition=Complete', '--timeout=120s'];
 const DAY_MS = 86_400_000;
 
 describe('operator: a scan in kubectl', function () {
@@ -27,14 +26,6 @@ describe('operator: a scan in kubectl', function () {
     return scan.settles();
   }
   const patch = (scan: Scan, spec: object) => kubectl(['patch', 'a11y', scan.name, '--type=merge', '-p', JSON.stringify({ spec })]);
-
-  it('can be waited for until it has ended', async () => {
-    context.start();
-    const done = await context.apply(context.team);
-    const waiting = kubectl([...WAIT, `a11y/${done.name}`]);
-    await finish(done);
-    expect(await waiting).to.include('condition met');
-  });
 
   it('is printed with the reason why it waits, failed or is done', async () => {
     context.start();

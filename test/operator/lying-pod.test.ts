@@ -38,28 +38,6 @@ describe('operator: a pod that reports false results', function () {
     await expectRefused(scan, /verdict does not follow/);
   });
 
-  it('has no effect with messages that are malformed, about another scan, implausible or older', async () => {
-    const { scan, pod } = await begin();
-    await scan.startPod(pod);
-    const said = { kind: 'progress', scanId: scan.id, ...identityOf(pod) } as const;
-    await scan.publish({ ...said, sequence: 5, phase: 'aggregating', pages: { scanned: 2, failed: 0, total: 3 } });
-    await scan.reaches('aggregating', ({ status }) => status?.phase === 'aggregating');
-    await scan.publish('{"kind":');
-    await scan.publish({ ...said, scanId: 'another', sequence: 6, phase: 'generating', pages: { scanned: 5, failed: 0, total: 5 } });
-    await scan.publish({ ...said, sequence: 4, phase: 'generating', pages: { scanned: 3, failed: 0, total: 3 } });
-    await scan.publish({ ...said, sequence: 7, phase: 'generating', pages: { scanned: 500, failed: 0, total: 500 } });
-    await scan.publish({ ...said, sequence: 8, phase: 'crawling', pages: { scanned: 1, failed: 1, total: 2 } });
-    const after = await scan.reaches('updated by the last message', ({ status }) => status?.pages?.failed === 1);
-    expect(after.status).to.deep.include({ phase: 'aggregating', pages: { requested: 5, reserved: 5, scanned: 2, failed: 1 } });
-    const row = await until('the row is updated', async () => {
-      const read = await scan.row();
-      return read?.pages.failed === 1 ? read : null;
-    });
-    expect(row).to.deep.include({ phase: 'aggregating', pages: { scanned: 2, failed: 1, total: 3 } });
-    await scan.patch({ spec: { cancel: true } });
-    await scan.settles();
-  });
-
   it('cannot change its report after the scan is done', async () => {
     const { scan, pod, report } = await begin();
     const bytes = bytesOf(report);

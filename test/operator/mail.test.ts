@@ -19,6 +19,7 @@ import { until } from '../runtime/cluster.ts';
 import { useDatabase } from '../stores/database.ts';
 import { findMail } from '../support/find-mail.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
+import { OWN_LOOPBACK } from '../support/own-loopback.ts';
 import { scanRow } from '../support/scan-rows.ts';
 
 /** What a sender has instead of the ordinary. */
@@ -42,7 +43,7 @@ describe('mails of the outbox', () => {
     for (const close of closers.splice(0).reverse()) await close();
   });
 
-  /** A real SMTP server on loopback that keeps what it accepts. */
+  /** A real SMTP server that keeps what it accepts. */
   async function startServer(options: SMTPServerOptions = {}, port = 0) {
     const received: { mail: Email; to: string }[] = [];
     const server = new SMTPServer({
@@ -63,11 +64,11 @@ describe('mails of the outbox', () => {
       ...options,
     });
     server.on('error', () => undefined);
-    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => server.listen(port, OWN_LOOPBACK, resolve));
     const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
     closers.push(close);
     const { port: bound } = server.server.address() as { port: number };
-    return { url: `smtp://127.0.0.1:${bound}`, port: bound, received, close };
+    return { url: `smtp://${OWN_LOOPBACK}:${bound}`, port: bound, received, close };
   }
 
   /** Runs a sender as a replica does. */

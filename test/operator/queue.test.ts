@@ -11,11 +11,6 @@ describe('operator: the queue', function () {
   beforeEach(() => context.grant(1000));
 
   const admitted = (scan: Scan) => scan.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
-  const waits = (scan: Scan, message: RegExp) =>
-    scan.reaches(
-      `waiting with message ${message}`,
-      (read) => statusOf(read, 'Admitted') === 'False' && message.test(read.status?.message ?? ''),
-    );
 
   /** A connection on which the API server refuses some writes. */
   function refusing(code: number, message: string, isRefused: (path: string) => boolean): KubernetesConnection {
@@ -41,22 +36,6 @@ describe('operator: the queue', function () {
     await context.createQueue('default');
     const second = await context.submit();
     await until('the order is mirrored', async () => (await context.stores.queueStates.readLine('default'))?.order.includes(second.id));
-  });
-
-  it('admits other scans while an admission webhook fails for the first one', async () => {
-    let broken = 'none';
-    const connection = refusing(500, 'Internal error occurred: failed calling webhook "policy.example.com"', (path) =>
-      path.includes(`/${broken}/status`),
-    );
-    context.start({ maxRunning: 1 }, { connection });
-    await context.pauseQueue();
-    const first = await context.apply(context.team, { priority: 1 });
-    const second = await context.apply(context.team);
-    for (const scan of [first, second]) await waits(scan, /queue is paused/);
-    broken = first.name;
-    await context.setQueue({ paused: false });
-    await admitted(second);
-    expect(statusOf((await first.read())!, 'Admitted')).to.equal('False');
   });
 
   it('gives the place of a scan whose Job cannot be created to others, says why, and creates it later', async () => {

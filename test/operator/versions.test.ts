@@ -4,7 +4,7 @@ import type { PodStored } from '../../core/protocol/pod-messages.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { useContext, type Scan } from './context.ts';
+import { until, useContext, type Scan } from './context.ts';
 
 const OTHER = '0.0.9';
 
@@ -39,7 +39,7 @@ describe('operator: a pod of another version', () => {
     await scan.publish(await scan.upload(second, bytesOf(reportOf(await scan.input()))));
     expect((await scan.settles()).status?.phase).to.equal('done');
     expect((await context.spent()) - spent).to.equal(2);
-    expect(await scan.events()).to.include('Retrying');
+    await until('the Event is recorded', async () => (await scan.events()).includes('Retrying'));
     await operator.stop();
   });
 });

@@ -106,7 +106,7 @@ export function configMaps(connection: KubernetesConnection, namespace: string, 
 }
 
 /** Waits until `look` returns a truthy value. Only a failing test reaches the deadline. */
-export async function until<T>(what: string, look: () => T | Promise<T>, deadlineMs = 25_000): Promise<NonNullable<T>> {
+export async function until<T>(what: string, look: () => T | Promise<T>, deadlineMs = 60_000): Promise<NonNullable<T>> {
   const end = performance.now() + deadlineMs;
   for (;;) {
     const found = await look();

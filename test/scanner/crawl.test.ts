@@ -109,16 +109,6 @@ describe('crawl', () => {
     ]);
   });
 
-  it('ignores canonical links that name one page for a whole site', async () => {
-    const head = '<link rel="canonical" href="/">';
-    await open({
-      '/': html('<a href="/a">a</a><a href="/b">b</a>', { title: 'Home', head }),
-      '/a': html('', { title: 'A', head }),
-      '/b': html('', { title: 'B', head }),
-    });
-    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/a', '/b']);
-  });
-
   it('obeys the group of its user agent in robots.txt, unless respectRobots is false', async () => {
     await open({
       '/robots.txt': file('text/plain', 'User-agent: *\nDisallow: /\n\nUser-agent: Curbcut\nDisallow: /private\nDisallow: /*?secret='),
@@ -231,22 +221,6 @@ describe('crawl', () => {
     expect(error.reason).to.equal('no_page_tested');
     expect(error.message).to.include('No page of the site matches the include and exclude rules.');
     expect(site.hits('/a')).to.equal(0);
-  });
-
-  it('counts only tested pages towards maxPages, and lists failed pages', async () => {
-    await open({ '/': links('/gone', '/a', '/b', '/c'), '/a': html('', { title: 'a' }), '/b': html('', { title: 'b' }), '/c': html('') });
-    const progress: string[] = [];
-    const { pages } = await scan(
-      `${site.origin}/`,
-      { maxPages: 3 },
-      { workers: 2 },
-      { onProgress: (phase, counts) => progress.push(`${phase} ${counts.scanned} ${counts.failed} ${counts.total}`) },
-    );
-    expect(paths(pages)).to.deep.equal(['/', '/gone', '/a', '/b']);
-    expect(testedOf(pages)).to.have.length(3);
-    expect(site.hits('/c')).to.equal(0);
-    expect(progress[0]).to.equal('crawling 0 0 1');
-    expect(progress.at(-1)).to.equal('scanning 3 1 4');
   });
 
   it('obeys the crawl delay of robots.txt', async () => {

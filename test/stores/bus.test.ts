@@ -1,31 +1,23 @@
 import { expect } from 'chai';
 import { connect, jwtAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startMessages, type Messages } from '../../local/messages/messages.ts';
 import { createMessageBus, noMessageBus, type MessageBus } from '../../stores/nats.ts';
+import { OWN_LOOPBACK } from '../support/own-loopback.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 
 const scanId = '6f9d6c1e-3d3c-4f0e-9d55-5d0f4a1b2c3d';
 const other = '00000000-3d3c-4f0e-9d55-5d0f4a1b2c3d';
 
-/** Polls until a condition holds. @throws after ten seconds */
+/** Polls until a condition holds. @throws after a minute */
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 60_000;
   while (!(await holds())) {
     if (Date.now() > deadline) throw new Error(`timed out waiting for ${what}`);
     await new Promise((next) => setTimeout(next, 10));
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
 }
 
 describe('message bus', () => {
@@ -169,11 +161,12 @@ describe('message bus', () => {
   });
 
   it('connects when the server starts, and reconnects with all subscriptions', async () => {
-    const [port, dataDir] = [await freePort(), mkdtempSync(join(tmpdir(), 'curbcut-bus-'))];
+    const dataDir = mkdtempSync(join(tmpdir(), 'curbcut-bus-'));
     // The first start creates the keys.
-    const first = await startMessages({ dataDir, port });
+    const first = await startMessages({ dataDir, host: OWN_LOOPBACK });
+    const port = Number(new URL(first.url).port);
     await first.close();
-    const early = busOf({ ...first, url: `nats://127.0.0.1:${port}` });
+    const early = busOf(first);
     let [seen, lost] = [0, 0];
     early.followStatus('acme', scanId, () => (seen += 1));
     early.followStatus('acme', other, () => (lost += 1));
@@ -181,7 +174,7 @@ describe('message bus', () => {
     early.publishStatus('acme', other);
 
     for (const start of [1, 2]) {
-      const running = await startMessages({ dataDir, port });
+      const running = await startMessages({ dataDir, host: OWN_LOOPBACK, port });
       await until('a connection', () => early.connected);
       seen = 0;
       await until(`a message after start ${start}`, () => {

@@ -174,7 +174,7 @@ describe('credits', () => {
     await credits.grant(organisation, 'g', 20);
     const scanIds = Array.from({ length: 5 }, () => randomUUID());
     for (const scanId of scanIds) await hold(scanId, 1);
-    const deadline = Date.now() + 10_000;
+    const deadline = Date.now() + 60_000;
     const ledger = database.db.collection('ledger');
     while ((await ledger.countDocuments({ organisation })) < 6 && Date.now() < deadline) await new Promise((next) => setTimeout(next, 10));
     expect(await ledger.countDocuments({ organisation })).to.equal(6);

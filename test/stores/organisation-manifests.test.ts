@@ -130,9 +130,12 @@ describe('organisations with two writers', () => {
   });
 
   it('end in the state of the newest version, in whatever order the versions arrive', async () => {
-    for (let round = 0; round < 5; round += 1) {
+    for (const generations of [
+      [6, 5, 4, 3, 2],
+      [4, 6, 2, 5, 3],
+      [2, 6, 3, 5, 4],
+    ]) {
       const id = await managed();
-      const generations = [2, 3, 4, 5, 6].toSorted(() => Math.random() - 0.5);
       await Promise.all(
         generations.map((generation, index) =>
           (index % 2 === 0 ? store() : other()).applyManifest(id, version({ generation }), { ...SPEC, plan: `plan-${generation}` }),

@@ -212,26 +212,6 @@ describe('organisations, keys and users', () => {
       expect((await organisations().findByNamespace(web))?.id).to.equal(b.id);
       expect(await organisations().setNamespaces(named('nobody'), [])).to.deep.equal({ ok: false, reason: 'not_found' });
     });
-
-    it('keeps an audit log, newest first', async () => {
-      const organisation = named('org');
-      let minute = 0;
-      const own = createOrganisations(database.db, { now: () => new Date(Date.UTC(2026, 0, 1, 0, (minute += 1))) });
-      for (const action of ['organisation.add', 'key.issue', 'key.revoke'])
-        await own.record({ organisation, actor: 'curbcut-admin', action, subject: null });
-      const entries = await own.audit(organisation, 2);
-      expect(entries.map((entry) => entry.action)).to.deep.equal(['key.revoke', 'key.issue']);
-      expect(entries[0]).to.deep.equal({
-        organisation,
-        actor: 'curbcut-admin',
-        action: 'key.revoke',
-        subject: null,
-        at: new Date(Date.UTC(2026, 0, 1, 0, 3)),
-        networks: [],
-        count: 1,
-        until: new Date(Date.UTC(2026, 0, 1, 0, 3)),
-      });
-    });
   });
 
   describe('users', () => {

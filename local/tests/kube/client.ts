@@ -45,7 +45,7 @@ interface Kubeconfig {
   users: { user: Record<string, string> }[];
 }
 
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 60_000;
 
 export function clientOf(kubeconfigPath: string): Client {
   const { clusters, users } = parse(readFileSync(kubeconfigPath, 'utf8')) as Kubeconfig;

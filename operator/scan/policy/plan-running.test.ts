@@ -147,6 +147,16 @@ describe('plan for a running scan', () => {
   for (const [what, facts, actions] of table)
     it(`${what}: ${actions.join(', ') || 'no action'}`, () => expect(actionsOf(facts)).to.deep.equal(actions));
 
+  it('takes no progress from a pod that claims more pages than are reserved', () => {
+    const after = (scanned: number) =>
+      plan(
+        runningFacts({ podMessages: messagesOf({ progress: progress(0, { pages: { scanned, failed: 0, total: scanned } }) }) }),
+        TIMEOUTS,
+      );
+    expect(after(6)).to.deep.equal(plan(runningFacts({}), TIMEOUTS));
+    expect(after(5)).to.not.deep.equal(plan(runningFacts({}), TIMEOUTS));
+  });
+
   it('limits how often page counts are written to the status and the read model', () => {
     const scan = scanWith(
       launched({

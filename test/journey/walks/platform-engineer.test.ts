@@ -7,6 +7,7 @@ import { parseAllDocuments } from 'yaml';
 import { kubectl, removeNamespace } from '../../cluster/release.ts';
 import { blocksOf, ROOT } from '../../gitops/manifests.ts';
 import { eventually, ON_CLUSTER, startWholeProduct, type WholeProduct } from '../product.ts';
+import { sharedProduct } from '../shared-product.ts';
 
 const run = promisify(execFile);
 
@@ -42,14 +43,13 @@ describe('a platform engineer with kubectl', function () {
   let product: WholeProduct;
   before(async () => {
     const watched = [SHOP, `${SHOP}-staging`, `${SHOP}-previews`].join(',');
-    product = await startWholeProduct(CLASS === undefined ? {} : { CURBCUT_CLASS: CLASS, WATCH_NAMESPACES: watched });
+    product = CLASS === undefined ? await sharedProduct() : await startWholeProduct({ CURBCUT_CLASS: CLASS, WATCH_NAMESPACES: watched });
   });
   after(async () => {
+    if (CLASS === undefined) return;
     // While the operator acts, because it removes the finalizers.
-    if (CLASS !== undefined) {
-      await product?.kubectl(['delete', 'organisation', SHOP, '--ignore-not-found', '--timeout=60s']);
-      await removeNamespace(SHOP);
-    }
+    await product?.kubectl(['delete', 'organisation', SHOP, '--ignore-not-found', '--timeout=60s']);
+    await removeNamespace(SHOP);
     await product?.close();
   });
 
@@ -74,12 +74,13 @@ describe('a platform engineer with kubectl', function () {
   it('applies the examples as printed, the team’s before the platform’s, and sees that all of them are ready', async () => {
     const commands = blocksOf('examples/README.md').flatMap(({ language, text }) => (language === 'sh' ? text.trim().split('\n') : []));
     const env = { ...process.env, KUBECONFIG: product.environment.KUBECONFIG };
-    for (const command of commands.toReversed())
-      if (CLASS === undefined) await run('bash', ['-euc', command], { cwd: ROOT, env });
-      else {
-        const folder = await run('bash', ['-euc', command.replace('kubectl apply -k', 'kubectl kustomize')], { cwd: ROOT, env });
-        await kubectl(['--kubeconfig', env.KUBECONFIG!, 'apply', '-f', '-'], renamed(folder.stdout, product.namespace));
-      }
+    const sh = async (command: string): Promise<string> => (await run('bash', ['-euc', command], { cwd: ROOT, env })).stdout;
+    const apply = async (command: string): Promise<string> => {
+      if (CLASS === undefined) return sh(command);
+      const folder = await sh(command.replace('kubectl apply -k', 'kubectl kustomize'));
+      return kubectl(['--kubeconfig', env.KUBECONFIG!, 'apply', '-f', '-'], renamed(folder, product.namespace));
+    };
+    for (const command of commands.toReversed()) await apply(command);
     const ready = (namespace: string, ...names: string[]) =>
       product.kubectl(['wait', '--for=condition=Ready', '--timeout=60s', '--namespace', namespace, ...names]);
     await ready(SHOP, `organisation/${SHOP}`, `scanschedule/${SHOP}-nightly`, `knownissues/${SHOP}`);
@@ -88,6 +89,7 @@ describe('a platform engineer with kubectl', function () {
     for (const line of ['-nightly .* True +Scheduled ', ' +shop\\.example\\.com .* True +Mirrored '])
       expect(all).to.match(new RegExp(SHOP + line));
     expect(await printed('organisation', SHOP)).to.include({ READY: 'True' });
+    for (const command of commands) expect(await apply(command), 'the examples, applied again').to.match(/^(\S+ unchanged\n)+$/);
   });
 
   it('sees at once that a schedule never fires, and reads why', async () => {
