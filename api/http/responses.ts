@@ -147,7 +147,7 @@ export const ValidationError = Type.Object(
   {
     detail: Type.Array(
       Type.Object({
-        loc: Type.Array(Type.Unsafe<string | number>({ type: ['string', 'integer'] }), {
+        loc: Type.Array(Type.Union([Type.String(), Type.Integer()]), {
           minItems: 1,
           description: '`body`, `path`, `query` or `header`, followed by the path to the value.',
         }),

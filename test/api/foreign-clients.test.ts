@@ -1,7 +1,8 @@
 /** What clients that are not ours rely on: refused parameters, where a new resource is, and a stream that they follow. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { HIGH_LIMITS, useContext } from './context.ts';
+import { EventSource } from 'eventsource';
+import { eventually, HIGH_LIMITS, useContext } from './context.ts';
 import { PUBLIC_SCANS } from './public-context.ts';
 
 interface Operation {
@@ -62,6 +63,32 @@ describe('clients that are not ours', () => {
     expect((await context.request('GET', path, { key: mine.key })).body.status).to.equal('revoked');
     const foreign = await context.request('GET', path, { key: theirs.key });
     expect([foreign.status, foreign.body.detail]).to.deep.equal([404, 'key_not_found']);
+  });
+
+  it('follow a stream with the npm package eventsource, which closes after the end of the scan', async () => {
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id, { phase: 'scanning' });
+    const statuses: number[] = [];
+    const source = new EventSource(`${context.url}/v1/ci/scans/${row.id}/events`, {
+      async fetch(url, init) {
+        const response = await fetch(url, { ...init, headers: { ...init.headers, 'X-API-Key': key } });
+        statuses.push(response.status);
+        return response;
+      },
+    });
+    const events: string[] = [];
+    source.addEventListener('message', ({ data }) => events.push((JSON.parse(data as string) as { event: string }).event));
+    const closed = new Promise<void>((resolve) => {
+      source.addEventListener('error', () => source.readyState === EventSource.CLOSED && resolve());
+    });
+    await eventually('the current state', () => events.length === 1);
+    await context.stores.scans.mirror(row.id, { phase: 'failed', message: 'The site did not answer.' });
+    context.bus.publishStatus(id, row.id);
+    await closed;
+    expect([events, statuses]).to.deep.equal([
+      ['progress', 'complete'],
+      [200, 204],
+    ]);
   });
 
   it('may send the last event ID as event-source-polyfill does', async () => {

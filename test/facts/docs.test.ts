@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '..', '..');
 describe('documentation', () => {
   for (const file of ['README.md', ...globSync('{docs,examples}/**/*.md', { cwd: root })]) {
     it(`${file} links to existing files`, () => {
-      const text = readFileSync(join(root, file), 'utf8').replaceAll(/`[^`\n]*`/g, '');
+      const text = readFileSync(join(root, file), 'utf8').replaceAll(/```[^]*?```|`[^`\n]*`/g, '');
       const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g)].map((match) => match[1]!);
       expect(links.filter((link) => !existsSync(join(root, dirname(file), link)))).to.deep.equal([]);
     });

@@ -1,11 +1,12 @@
 /** Clients that are generated from the OpenAPI document, and the examples of examples/clients/README.md, against the whole product. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createClient } from '@hey-api/openapi-ts';
 import { expect } from 'chai';
+import { newGo } from '../support/go-modules.ts';
 import type { WholeProduct } from './product.ts';
 import { sharedProduct } from './shared-product.ts';
 
@@ -92,4 +93,23 @@ describe('a generated client', function () {
     await writeFile(join(path, 'example.py'), await example('python'));
     check((await run(join(PYTHON, 'python'), ['example.py'], { cwd: path, env: environment() })).stdout);
   });
+
+  // Compiling the generator takes minutes on a small machine.
+  if (process.env.NIGHTLY)
+    it('in Go submits a scan, and tells its verdict from an error', async function () {
+      this.timeout(900_000);
+      const found = await newGo();
+      if (!found.ok) {
+        console.log(`      (skipped: ${found.reason})`);
+        return this.skip();
+      }
+      const path = await folder('go');
+      for (const name of ['go.mod', 'go.sum']) await copyFile(join(ROOT, 'test', 'go-client', name), join(path, name));
+      await mkdir(join(path, 'curbcut'));
+      await writeFile(join(path, 'example.go'), await example('go'));
+      const env = { ...environment(), CGO_ENABLED: '0', GOTOOLCHAIN: 'auto' };
+      const go = (...args: string[]) => run(found.go, args, { cwd: path, env, maxBuffer: 16 << 20 });
+      await go('tool', 'oapi-codegen', '-package', 'curbcut', '-generate', 'types,client', '-o', 'curbcut/client.go', document);
+      check((await go('run', '.')).stdout);
+    });
 });

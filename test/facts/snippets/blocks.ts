@@ -26,6 +26,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   { page: 'docs/api.md', phrase: '', language: 'json', by: 'test/api/reference.test.ts' },
   { page: 'examples/clients/README.md', phrase: "from './curbcut/index.js'", by: 'test/journey/generated-clients.test.ts' },
   { page: 'examples/clients/README.md', phrase: 'from curbcut import', by: 'test/journey/generated-clients.test.ts' },
+  { page: 'examples/clients/README.md', phrase: '"example/curbcut"', by: 'test/journey/generated-clients.test.ts' },
   { page: 'docs/webhooks.md', phrase: 'export function verify', by: 'test/facts/webhook-docs.test.ts' },
   { page: 'docs/webhooks.md', phrase: 'def verify', by: 'test/facts/webhook-docs.test.ts' },
   { page: 'docs/webhooks.md', phrase: '"type": "scan.completed"', by: 'test/facts/webhook-docs.test.ts' },

@@ -131,6 +131,6 @@ export const PROGRAMS: Readonly<Record<string, Check>> = {
   },
   // Programs of others, whose options are theirs.
   ...Object.fromEntries(
-    ['cosign', 'git', 'kind', 'nsc', 'npm', 'npx', 'openapi-python-client', 'openssl', 'sha256sum'].map((name) => [name, nothing]),
+    ['cosign', 'git', 'go', 'kind', 'nsc', 'npm', 'npx', 'openapi-python-client', 'openssl', 'sha256sum'].map((name) => [name, nothing]),
   ),
 };
