@@ -5,6 +5,7 @@ import type { Resolver } from '../core/scan/targets.ts';
 import type { Logger } from '../platform/logger.ts';
 import { NO_TRACER, type Tracer } from '../platform/tracing.ts';
 import { openComparisons, type Comparisons } from '../report/workers/comparisons.ts';
+import { createReportFormats, type ReportFormats } from '../report/workers/report-formats.ts';
 import { createIdentityProvider, type IdentityProvider } from './accounts/sessions/identity-provider.ts';
 import type { MessageBus } from '../stores/nats.ts';
 import { createLocalLimits, type RateLimits } from '../stores/rate-limits.ts';
@@ -59,6 +60,8 @@ declare module 'fastify' {
     /** Views, findings and pictures of reports, for pages. */
     scanViews: PageReports;
     comparisons: Comparisons;
+    /** Formats that are made from exports, for the API and the dashboard. */
+    reportFormats: ReportFormats;
     /** Null if the installation offers no public scans. */
     publicScanning: PublicScanning | null;
     /** Null if none is configured. */
@@ -85,6 +88,7 @@ export function addDecorators(app: FastifyInstance, deps: AppDeps, settings: Set
   app.decorate('queuePositions', createQueuePositions({ ...stores, cacheMs: 2 * settings.queueCacheMs }));
   app.decorate('eventStreams', eventStreamsOf(app, deps.bus));
   app.decorate('scanViews', createPageReports(stores.reports));
+  app.decorate('reportFormats', createReportFormats(stores.reports));
   app.decorate('comparisons', openComparisons({ reports: stores.reports, cache: stores.comparisonCache, now, logger }));
   app.decorate('publicScanning', publicScanningOf(app));
   app.decorate('identityProvider', identityProviderOf(settings));

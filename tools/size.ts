@@ -11,13 +11,13 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4275, tests: 1573 },
-  report: { production: 13360, tests: 1750 },
+  report: { production: 13690, tests: 1750 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8840, tests: 635 },
   api: { production: 24084, tests: 2320 },
   operator: { production: 11620, tests: 8620 },
   'scanner-image': { production: 13225, tests: 3622 },
-  cli: { production: 4768, tests: 366 },
+  cli: { production: 4800, tests: 366 },
   local: { production: 10044, tests: 4020 },
   'demo-site': { production: 121, tests: 0 },
   test: { production: 0, tests: 56700 },

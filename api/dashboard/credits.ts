@@ -14,6 +14,7 @@ import type { Balance } from '../../stores/credits/credits.ts';
 import { badge, card, definitions, emptyState, figure, link, linkButton, pagination, table, time } from '../web/components.ts';
 import { html, type Html, type HtmlValue, NOTHING } from '../../report/html/html.ts';
 import { CREDITS_PATH, scanPath } from '../../core/web-paths.ts';
+import { csvLine } from '../../report/formats/csv.ts';
 import { wordsIn } from '../../report/words/words.ts';
 import { partsOf, shown } from './scans/words.ts';
 import { titledPage } from './forms.ts';
@@ -58,21 +59,12 @@ const PART = 500;
 
 const COLUMNS = ['time', 'kind', 'pages', 'balance_after', 'scan_id', 'id'];
 
-/** A field. A spreadsheet would run text that begins like a formula, so such text gets an apostrophe in front. */
-export function csvField(value: string | number): string {
-  if (typeof value === 'number') return String(value);
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(safe) || safe !== value ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-const line = (fields: readonly (string | number)[]): string => `${fields.map(csvField).join(',')}\r\n`;
-
 const rowOf = ({ at, kind, pages, balance, scanId, id }: LedgerMove): string =>
-  line([at.toISOString(), kind, pages, balance, scanId ?? '', id]);
+  csvLine([at.toISOString(), kind, pages, balance, scanId ?? '', id]);
 
 /** The ledger as CSV (RFC 4180), newest first. Where it is cut, the last line says so. */
 export async function* ledgerCsv(credits: Parameters<typeof readLedger>[0], rowsMax = CSV_ROWS_MAX): AsyncGenerator<string> {
-  yield line(COLUMNS);
+  yield csvLine(COLUMNS);
   let cursor: string | undefined;
   for (let rows = 0; rows < rowsMax;) {
     const { items, nextCursor } = await readLedger(credits, { limit: Math.min(PART, rowsMax - rows), cursor });
@@ -81,7 +73,7 @@ export async function* ledgerCsv(credits: Parameters<typeof readLedger>[0], rows
     if (nextCursor === null) return;
     cursor = nextCursor;
   }
-  yield line([`The list is cut after ${rowsMax} rows. GET /v1/billing/ledger returns all.`]);
+  yield csvLine([`The list is cut after ${rowsMax} rows. GET /v1/billing/ledger returns all.`]);
 }
 
 export const LINE_KINDS = ['granted', 'reserved', 'spent', 'released'] as const;

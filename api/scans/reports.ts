@@ -1,10 +1,10 @@
 /** Routes that return download links for the PDF report, the JSON export and the pictures of a scan, and for the formats made from the export. */
 import { Type } from 'typebox';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { PICTURES_NAME, REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat, reportKeys } from '../../report/schema/objects.ts';
 import { oneOf } from '../../core/schemas.ts';
-import { createReportFormats, type ReportFormats, type StoredFormat } from '../../report/workers/report-formats.ts';
+import type { StoredFormat } from '../../report/workers/report-formats.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import { ApiError, type ErrorCode, replicaBusy } from '../http/errors.ts';
@@ -57,7 +57,7 @@ const GET_REPORT = routeOf('getReport', 'Get a link to the PDF report', undefine
 const GET_JSON = {
   ...routeOf(
     'getReportJson',
-    'Get a link to the JSON export, SARIF, JUnit XML, Code Quality or EARL',
+    'Get a link to the JSON export, SARIF, JUnit XML, Code Quality, EARL or CSV',
     'The JSON export has everything; the other formats are made from it. They are documented at `/docs/reports`, and the JSON Schema of the export is at `/schemas/report-v1.json`.',
     ['json_export_unavailable', 'report_format_unavailable', 'replica_busy'],
   ),
@@ -78,7 +78,6 @@ const answerOf = (url: string) => ({ url, expires_in: Number(new URL(url).search
 
 export const reportRoutes: FastifyPluginAsyncTypebox = async (scope) => {
   const { scans, reports } = scope.stores;
-  const formats = createReportFormats(reports);
   const rowOf = async (request: FastifyRequest, scanId: string) => {
     annotate(request, { scan: scanId });
     return scans.find(scanId.toLowerCase(), callerOf(request).organisation.id);
@@ -92,7 +91,7 @@ export const reportRoutes: FastifyPluginAsyncTypebox = async (scope) => {
   scope.get('/v1/scans/:scan_id/report/json', { config, schema: GET_JSON }, async (request) => {
     const row = await rowOf(request, request.params.scan_id);
     const { format } = request.query;
-    const url = format === 'json' ? await reportLink(row, 'export', reports) : await formatLink(row, format, { reports, formats });
+    const url = format === 'json' ? await reportLink(row, 'export', reports) : await formatLink(row, format, scope);
     return answerOf(url);
   });
 
@@ -142,13 +141,13 @@ export async function reportLink(
  * @param row null if the caller has no such scan
  * @throws ApiError if there is no such report
  */
-async function formatLink(
+export async function formatLink(
   row: ScanRow | null,
   format: ReportFormat,
-  { reports, formats }: { reports: Pick<Reports, 'downloadLink'>; formats: ReportFormats },
+  { stores: { reports }, reportFormats }: Pick<FastifyInstance, 'stores' | 'reportFormats'>,
 ): Promise<string> {
   requireReports(row);
-  const stored = await formats.ensure(row, format);
+  const stored = await reportFormats.ensure(row, format);
   if (!stored.ok) throw stored.reason === 'busy' ? replicaBusy(stored.limit) : new ApiError(NO_FORMAT[stored.reason]);
   return reports.downloadLink(stored.key, fileNameOf(row, REPORT_FORMATS[format].extension), LINK_SECONDS);
 }

@@ -3,12 +3,13 @@ import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.t
 import { CliError, printable, printableLines, ServiceUnavailable, UsageError } from '../errors.ts';
 import { numberOf } from '../values.ts';
 import type { ScanResult } from '../service/messages.ts';
+import { CSV_TABLES } from '../../report/schema/objects.ts';
 import type { Report } from '../../report/schema/report.ts';
 import type { ScoreFacts } from '../../report/view/verdict.ts';
 import type { Explanation } from '../explanation.ts';
 import { absolute, dashboardLink } from '../links.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';
-import { givenFiles, type Files } from '../service/reports.ts';
+import { givenFiles, type FileOptions, type Files } from '../service/reports.ts';
 import { exitCodeOf, hasResult, renderDetails, renderVerdict } from '../summary.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -33,6 +34,13 @@ export const OUTPUT_OPTIONS = {
   junit: { value: 'FILE', meaning: 'save JUnit XML, for test reports of CI systems', group: REPORTS },
   codequality: { value: 'FILE', meaning: 'save Code Quality, for merge requests of GitLab', group: REPORTS },
   earl: { value: 'FILE', meaning: 'save EARL 1.0 as JSON-LD, for accessibility tools', group: REPORTS },
+  csv: { value: 'FILE', meaning: 'save CSV, for spreadsheets', group: REPORTS },
+  'csv-table': {
+    value: 'TABLE',
+    choices: Object.keys(CSV_TABLES),
+    meaning: `what has a line in --csv: ${Object.keys(CSV_TABLES).join(', ')} (default elements)`,
+    group: REPORTS,
+  },
   ...COMMON_OPTIONS,
 } as const;
 
@@ -88,14 +96,14 @@ export interface Output {
 /** Interprets the shared options. */
 export function outputOf(
   command: string,
-  values: Files & { output?: string; json: boolean; quiet: boolean; 'max-wait': string },
+  values: FileOptions & { output?: string; json: boolean; quiet: boolean; 'max-wait': string },
   context: CliContext,
 ): Output {
   const format = formatOf(command, values);
   if (format !== 'text' && values.quiet)
     throw new UsageError(`${values.json ? '--json' : `-o ${format}`} and --quiet cannot be used together.`, command);
   return {
-    files: givenFiles(values),
+    files: givenFiles(command, values),
     format,
     progress: isData(format) || values.quiet ? noProgress() : showProgress(context.stderr),
     maxWaitSeconds: numberOf(command, 'max-wait', values['max-wait'], false)!,

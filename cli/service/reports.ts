@@ -3,9 +3,9 @@ import { createWriteStream } from 'node:fs';
 import { access, constants, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { ReportFormat } from '../../report/schema/objects.ts';
+import { CSV_TABLES, type CsvTable, REPORT_FORMAT_NAMES, type ReportFormat } from '../../report/schema/objects.ts';
 import type { Report } from '../../report/schema/report.ts';
-import { CliError } from '../errors.ts';
+import { CliError, UsageError } from '../errors.ts';
 import { causeOf } from './answers.ts';
 import { createWatchdog, type Watchdog } from './budget.ts';
 import type { Client } from './client.ts';
@@ -15,15 +15,30 @@ import { fetchTrusting } from './network.ts';
  * The files that a command saves reports to. Loads neither HTTP client nor schemas. The reports by the names of their options: the two of
  * the service, and those that the command makes from the JSON export.
  */
-const REPORTS = ['pdf', 'export', 'sarif', 'junit', 'codequality', 'earl'] as const;
+const REPORTS = ['pdf', 'export', ...REPORT_FORMAT_NAMES] as const;
 type ReportName = (typeof REPORTS)[number];
 
 /** Files by report. A report without a file is not saved. */
 export type Files = Partial<Record<ReportName, string>>;
 
-/** Picks the files from parsed arguments. */
-export const givenFiles = (values: Files): Files =>
-  Object.fromEntries(REPORTS.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])));
+/** The options for them. `--csv-table` chooses which of the tables `--csv` saves. */
+export type FileOptions = Omit<Files, 'csv_causes' | 'csv_pages'> & { 'csv-table'?: string };
+
+/** Picks the files from parsed arguments. @throws UsageError */
+export function givenFiles(command: string, { csv, 'csv-table': table, ...values }: FileOptions): Files {
+  const tables = Object.keys(CSV_TABLES) as CsvTable[];
+  const chosen = tables.find((name) => name === (table ?? 'elements'));
+  if (chosen === undefined) throw new UsageError(`--csv-table ${table} must be one of ${tables.join(', ')}.`, command);
+  if (table !== undefined && csv === undefined) throw new UsageError('--csv-table needs --csv FILE.', command);
+  const files: Files = { ...values, [CSV_TABLES[chosen]]: csv };
+  return Object.fromEntries(REPORTS.flatMap((name) => (files[name] === undefined ? [] : [[name, files[name]]])));
+}
+
+/** The options that save a report to a file. */
+function optionsFor(name: ReportName, file: string): string {
+  const table = name.startsWith('csv_') ? ` --csv-table ${name.slice('csv_'.length)}` : '';
+  return `--${name.replace(/^csv_.*/, 'csv')} ${file}${table}`;
+}
 
 /** A failed download is tried again with a new link, because the old one may have expired. */
 const ATTEMPTS = 3;
@@ -72,7 +87,10 @@ export async function writeReport(file: string, content: AsyncIterable<Uint8Arra
 }
 
 const notSaved = (scanId: string, option: ReportName, file: string) => (why: string) =>
-  new CliError(`The report could not be saved to ${file}: ${why}.`, `Get it later with: curbcut report ${scanId} --${option} ${file}`);
+  new CliError(
+    `The report could not be saved to ${file}: ${why}.`,
+    `Get it later with: curbcut report ${scanId} ${optionsFor(option, file)}`,
+  );
 
 /** Makes the formats for other tools from the JSON export. @throws CliError */
 async function saveFormats(

@@ -1,6 +1,7 @@
 /** Makes the formats for other tools from the JSON export. A format loses what it has no place for; the export has everything. */
 import type { Report } from '../schema/report.ts';
 import { codeQualityOf } from './codequality.ts';
+import { causesCsv, elementsCsv, pagesCsv } from './csv.ts';
 import { earlOf } from './earl.ts';
 import { junitOf } from './junit.ts';
 import type { ReportFormat } from '../schema/objects.ts';
@@ -13,6 +14,9 @@ const WRITERS: Readonly<Record<ReportFormat, (report: Report) => string>> = {
   junit: junitOf,
   codequality: (report) => json(codeQualityOf(report)),
   earl: (report) => json(earlOf(report)),
+  csv: elementsCsv,
+  csv_causes: causesCsv,
+  csv_pages: pagesCsv,
 };
 
 /** Returns a report in another format, as the text of a file. */

@@ -6,7 +6,17 @@ export const REPORT_FORMATS = {
   junit: { contentType: 'application/xml', extension: 'junit.xml' },
   codequality: { contentType: 'application/json', extension: 'codequality.json' },
   earl: { contentType: 'application/ld+json', extension: 'earl.jsonld' },
+  csv: { contentType: 'text/csv; charset=utf-8', extension: 'csv' },
+  csv_causes: { contentType: 'text/csv; charset=utf-8', extension: 'causes.csv' },
+  csv_pages: { contentType: 'text/csv; charset=utf-8', extension: 'pages.csv' },
 } as const;
+
+/** The formats that are tables for spreadsheets, by what has a line in them. */
+export const CSV_TABLES = { elements: 'csv', causes: 'csv_causes', pages: 'csv_pages' } as const satisfies Record<
+  string,
+  keyof typeof REPORT_FORMATS
+>;
+export type CsvTable = keyof typeof CSV_TABLES;
 
 export type ReportFormat = keyof typeof REPORT_FORMATS;
 export const REPORT_FORMAT_NAMES = Object.keys(REPORT_FORMATS) as ReportFormat[];

@@ -62,7 +62,7 @@ for (const name of SECTIONS) {
               'Selector',
               'Status',
             ],
-            ...['Total', 'Violations', 'navigation', 'optional', '{size} px'],
+            ...['Contrast', 'HTML', 'Message', 'Problem', 'Total', 'Violations', 'navigation', 'optional', '{size} px'],
           ];
           const same = texts(of(locale)).filter(
             ([path, text]) => english.get(path) === text && !shared.includes(text) && !/^\{n\} elements?$/.test(text),

@@ -4,6 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { withDefaults } from '../../core/scan/options.ts';
 import { useContext, eventually } from './context.ts';
+import { formatReport } from '../../report/formats/formats.ts';
+import { CSV_TABLES, reportKeys } from '../../report/schema/objects.ts';
+import { smallReport } from '../report/samples.ts';
 import { signedIn, type Person } from './people.ts';
 import { down } from './replica.ts';
 
@@ -168,6 +171,23 @@ describe('downloads of a session', () => {
       expect(file.headers.get('content-type')).to.equal(type);
       expect(file.headers.get('content-disposition')).to.match(/^attachment; filename=/);
     });
+
+  it('lead to each table of the results as CSV', async () => {
+    const { client, organisation } = await signedIn(context, { role: 'viewer' });
+    const { id } = await context.scan(organisation, { phase: 'done', finishedAt: new Date() });
+    const reports = await context.storeReports(id);
+    const link = await context.stores.reports.uploadLink(reportKeys(id).export, 'application/json', 60);
+    await fetch(link, { method: 'PUT', body: JSON.stringify(smallReport()), headers: { 'content-type': 'application/json' } });
+    await context.db.collection<{ _id: string }>('scans').updateOne({ _id: id }, { $set: { reports } });
+    const { text } = await client.get(`/dashboard/scans/${id}`);
+    for (const [table, format] of Object.entries(CSV_TABLES)) {
+      const path = `/dashboard/scans/${id}/report/${table}.csv`;
+      expect(text).to.include(`href="${path}"`);
+      const file = await fetch((await client.get(path)).headers.get('location')!);
+      expect(file.headers.get('content-type')).to.equal('text/csv; charset=utf-8');
+      expect(Buffer.from(await file.arrayBuffer()).toString()).to.equal(formatReport(format, smallReport()));
+    }
+  });
 });
 
 describe('the event stream of a session', () => {

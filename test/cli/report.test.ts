@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { formatReport } from '../../report/formats/formats.ts';
-import { REPORT_FORMAT_NAMES } from '../../report/schema/objects.ts';
+import { CSV_TABLES, REPORT_FORMAT_NAMES } from '../../report/schema/objects.ts';
 import { smallReport } from '../report/samples.ts';
 import { SCAN_ID, replies, serviceForTests, type Answering } from './service.ts';
 
@@ -38,11 +38,21 @@ describe('curbcut report', () => {
   it('makes SARIF, JUnit XML and EARL from one download of the export', async () => {
     const report = smallReport();
     const files = REPORT_FORMAT_NAMES.map((format) => ({ format, file: join(folder, `formats.${format}`) }));
-    const ran = await run(['report', SCAN_ID, ...files.flatMap(({ format, file }) => [`--${format}`, file])], {
+    // Of the tables of CSV, one call saves one.
+    const options = files.filter(({ format }) => !format.startsWith('csv')).flatMap(({ format, file }) => [`--${format}`, file]);
+    for (const [table, format] of Object.entries(CSV_TABLES)) {
+      const file = join(folder, `formats.${format}`);
+      const ran = await run(['report', SCAN_ID, '--csv', file, '--csv-table', table], {
+        [EXPORT]: [link('/a.json')],
+        'GET /a.json': [replies(200, report)],
+      });
+      expect(ran).to.deep.include({ code: 0, stdout: `Saved ${file}\n` });
+    }
+    const ran = await run(['report', SCAN_ID, ...options], {
       [EXPORT]: [link('/a.json')],
       'GET /a.json': [replies(200, report)],
     });
-    expect(ran).to.deep.include({ code: 0, stdout: `Saved ${files.map(({ file }) => file).join(', ')}\n` });
+    expect(ran).to.deep.include({ code: 0, stdout: `Saved ${options.filter((option) => !option.startsWith('--')).join(', ')}\n` });
     for (const { format, file } of files) expect(await readFile(file, 'utf8')).to.equal(formatReport(format, report));
     expect(service().of('GET', '/a.json')).to.have.length(1);
   });
@@ -55,6 +65,19 @@ describe('curbcut report', () => {
       .to.include('this command does not understand the JSON export')
       .and.include(`curbcut report ${SCAN_ID} --sarif ${file}`);
     expect(await readFile(file).catch((error: NodeJS.ErrnoException) => error.code)).to.equal('ENOENT');
+  });
+
+  it('refuses a table of CSV that does not exist, and one without a file', async () => {
+    expect((await run(['report', SCAN_ID, '--csv', 'a.csv', '--csv-table', 'rules'], {})).stderr).to.include('elements, causes, pages');
+    expect((await run(['report', SCAN_ID, '--csv-table', 'pages'], {})).stderr).to.include('--csv-table needs --csv FILE');
+  });
+
+  it('names the option for the table of a CSV file that cannot be saved', async () => {
+    const ran = await run(['report', SCAN_ID, '--csv', join(folder, 'u.csv'), '--csv-table', 'pages'], {
+      [EXPORT]: [link('/a.json')],
+      'GET /a.json': [replies(200, '{}')],
+    });
+    expect(ran.stderr).to.include(`--csv ${join(folder, 'u.csv')} --csv-table pages`);
   });
 
   it('names the saved files as data', async () => {

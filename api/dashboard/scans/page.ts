@@ -1,7 +1,8 @@
 /** The page of one scan: while it is in progress, and when it has ended. Pure. */
 import { isTerminal, LIVE_PHASES, type LivePhase } from '../../../core/scan/phases.ts';
 import { pageCountsOf } from '../../../report/view/verdict.ts';
-import { sitePath } from '../../../core/web-paths.ts';
+import { scanPath, sitePath } from '../../../core/web-paths.ts';
+import type { CsvTable } from '../../../report/schema/objects.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
@@ -90,10 +91,12 @@ function endedParts(data: ScanPageData): Html {
 
 function downloads({ id, reports }: ScanRow): Html {
   if (reports === null) return NOTHING;
-  return actions(
+  const csv = (table: CsvTable, text: string): Html => link(text, `${scanPath(id)}/report/${table}.csv`);
+  return html`${actions(
     linkButton({ text: 'Download PDF', href: `/dashboard/scans/${id}/report` }),
     linkButton({ text: 'JSON', hiddenText: 'export', href: `/dashboard/scans/${id}/report/json` }),
-  );
+  )}
+    <p>Download CSV of ${csv('elements', 'elements')}, ${csv('causes', 'root causes')} or ${csv('pages', 'pages')}</p>`;
 }
 
 /** A person's scan is no test. */

@@ -5,13 +5,15 @@ import { mayCall } from '../../../core/accounts.ts';
 import { differencePath, SCANS_PATH } from '../../../core/web-paths.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
+import { CSV_TABLES } from '../../../report/schema/objects.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { sendPicture } from '../../scans/scan-views.ts';
 import { ApiError } from '../../http/errors.ts';
 import { sessionCredential } from '../../streams/event-streams.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { annotate } from '../../http/plugins/request-log.ts';
-import { type ReportKind, reportLink } from '../../scans/reports.ts';
+import { formatLink, reportLink } from '../../scans/reports.ts';
+
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { breadcrumb } from '../../web/components.ts';
 import { html } from '../../../report/html/html.ts';
@@ -158,11 +160,18 @@ export const scanPages: FastifyPluginAsync = async (scope) => {
     return sendPicture(reply, scope.scanViews, row, request.params.name);
   });
 
-  for (const [path, kind] of [
-    ['report', 'pdf'],
-    ['report/json', 'export'],
-  ] as const)
-    scope.get(`/dashboard/scans/:id/${path}`, { config }, async (request, reply) => download(request, reply, kind));
+  const { reports } = scope.stores;
+  for (const [path, linkOf] of Object.entries<(row: ScanRow) => Promise<string>>({
+    report: (row) => reportLink(row, 'pdf', reports),
+    'report/json': (row) => reportLink(row, 'export', reports),
+    ...Object.fromEntries(
+      Object.entries(CSV_TABLES).map(([table, format]) => [`report/${table}.csv`, (row: ScanRow) => formatLink(row, format, scope)]),
+    ),
+  }))
+    scope.get(`/dashboard/scans/:id/${path}`, { config }, async (request, reply) => {
+      await admit(request, reply, 'reports');
+      return reply.header('Cache-Control', 'no-store').redirect(await linkOf(await scanOf(request)), 303);
+    });
 };
 
 async function differenceOf(request: FastifyRequest, row: ScanRow): Promise<Difference> {
@@ -172,11 +181,4 @@ async function differenceOf(request: FastifyRequest, row: ScanRow): Promise<Diff
   const previous = scanId === undefined ? await scans.previousDone(row) : await scans.find(scanId);
   if (previous === null) return null;
   return { previous, compared: await request.server.comparisons.between(previous, row) };
-}
-
-async function download(request: FastifyRequest, reply: FastifyReply, kind: ReportKind): Promise<FastifyReply> {
-  await admit(request, reply, 'reports');
-  const row = await scanOf(request);
-  const url = await reportLink(row, kind, request.server.stores.reports);
-  return reply.header('Cache-Control', 'no-store').redirect(url, 303);
 }
