@@ -1,6 +1,7 @@
 /** What identity providers say, and how: the claims of known products, and ways of authentication, without the rest of the service. */
 import { expect } from 'chai';
 import { createIdentityProvider } from '../../api/accounts/sessions/identity-provider.ts';
+import type { RoleValues } from '../../api/accounts/sessions/role-mapping.ts';
 import { startProvider, type TestProvider } from '../support/oidc-provider.ts';
 
 const CALLBACK = 'https://curbcut.example/callback';
@@ -55,19 +56,18 @@ describe('what an identity provider says about groups and roles', () => {
   const proven = { email: 'ada@acme.example', email_verified: true };
   const elsewhere = { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'https://graph.example/getMemberObjects' } } };
   type Said = Record<string, unknown>;
-  // `values`: null if the provider has not said them.
-  const shapes: [what: string, claim: string, idToken: Said, userInfo: Said, expected: { values: string[] | null; asked: 0 | 1 }][] = [
+  const shapes: [what: string, claim: string, idToken: Said, userInfo: Said, expected: { values: RoleValues; asked: 0 | 1 }][] = [
     ['IDs of groups (Entra ID)', 'groups', { groups: ['0b5d3a58', '1c6e'] }, {}, { values: ['0b5d3a58', '1c6e'], asked: 0 }],
     ['app roles (Entra ID)', 'roles', { roles: ['Curbcut.Owner'] }, {}, { values: ['Curbcut.Owner'], asked: 0 }],
-    ['too many groups (Entra ID)', 'groups', elsewhere, {}, { values: null, asked: 0 }],
+    ['too many groups (Entra ID)', 'groups', elsewhere, {}, { values: 'unknown', asked: 0 }],
     ['too many groups, but roles are asked for (Entra ID)', 'roles', { ...elsewhere, roles: ['a'] }, {}, { values: ['a'], asked: 0 }],
     ['roles of a realm (Keycloak)', 'realm_access.roles', { realm_access: { roles: ['a'] } }, {}, { values: ['a'], asked: 0 }],
     ['groups at UserInfo (Authelia, Okta)', 'groups', {}, { groups: ['a', 'b'] }, { values: ['a', 'b'], asked: 1 }],
     ['a name with a colon (Cognito)', 'cognito:groups', { 'cognito:groups': ['a'] }, {}, { values: ['a'], asked: 0 }],
     ['one group as text', 'groups', { groups: 'a' }, {}, { values: ['a'], asked: 0 }],
     ['no groups', 'groups', { groups: [] }, {}, { values: [], asked: 0 }],
-    ['no claim', 'groups', {}, {}, { values: [], asked: 1 }],
-    ['an unknown form', 'groups', { groups: [{ id: 'a' }] }, {}, { values: null, asked: 0 }],
+    ['no claim', 'groups', {}, {}, { values: 'absent', asked: 1 }],
+    ['an unknown form', 'groups', { groups: [{ id: 'a' }] }, {}, { values: 'unknown', asked: 0 }],
   ];
   for (const [what, claim, idToken, userInfo, { values, asked }] of shapes)
     it(`reads ${what}`, async () => {
@@ -86,6 +86,8 @@ describe('how the secret of the client is sent', () => {
     ['in the header by default', { method: 'client_secret_basic', named: false }],
     ['in the header', { method: 'client_secret_basic' }],
     ['in the body', { method: 'client_secret_post' }],
+    ['in the body, if only that is accepted of the two', { method: 'client_secret_post', named: 'both' }],
+    ['in the body, if they name none and only that is accepted', { method: 'client_secret_post', named: false }],
   ];
   for (const [what, options] of ways)
     it(`is what the metadata name: ${what}`, async () => {

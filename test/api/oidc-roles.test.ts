@@ -93,6 +93,22 @@ describe('roles of the identity provider', () => {
     expect(await rolesOf(email)).to.deep.equal({ [acme]: 'owner' });
   });
 
+  it('are untouched, and the sign-in is refused, if a member gets no claim: a wrong scope must not end rights', async () => {
+    const email = newEmail();
+    await signIn(email, ['heads']);
+    for (const person of [email, newEmail()]) {
+      const { client, location } = await signIn(person);
+      expect(location).to.equal('/dashboard/sign-in?problem=groups_absent');
+      expect((await client.get(location!)).text).to.include('check oidc.scopes and oidc.roleMapping.claim');
+    }
+    expect(await rolesOf(email)).to.deep.equal({ [acme]: 'owner' });
+    // Providers leave out an empty list: who has nothing to lose may sign in.
+    const free = (await context.organisation()).id;
+    const { email: other } = await addPerson(context, free, 'viewer');
+    expect((await signIn(other)).location).to.equal('/dashboard');
+    expect(await rolesOf(other)).to.deep.equal({ [free]: 'viewer' });
+  });
+
   it('are the only way into their organisations: invitations to them do not count, and nobody changes members there', async () => {
     const owner = newEmail();
     const { client } = await signIn(owner, ['heads']);

@@ -23,11 +23,13 @@ export interface TestProvider {
 /** Claims that are given with the scope openid, because providers do not agree on others. */
 const CLAIMS = 'sub email email_verified name preferred_username oid tid hd groups roles realm_access cognito:groups'.split(' ');
 
+const BOTH: ('client_secret_basic' | 'client_secret_post')[] = ['client_secret_basic', 'client_secret_post'];
+
 interface ProviderOptions {
   /** How the client sends its secret; it is refused in another way. Default: the two that browsers' clients use. */
   method?: 'client_secret_basic' | 'client_secret_post';
-  /** Whether the metadata name the methods. Default: true. */
-  named?: boolean;
+  /** Whether the metadata name the methods, or also one that is refused. Default: true. */
+  named?: boolean | 'both';
 }
 
 /** @param redirectUri the address of the client to return to */
@@ -62,8 +64,8 @@ export async function startProvider(redirectUri: string, { method, named = true 
     pkce: { required: () => true },
     claims: { openid: CLAIMS, email: [], profile: [] },
     conformIdTokenClaims: false,
-    clientAuthMethods: method === undefined ? ['client_secret_basic', 'client_secret_post'] : [method],
-    discovery: named ? {} : { token_endpoint_auth_methods_supported: undefined },
+    clientAuthMethods: method === undefined ? BOTH : [method],
+    discovery: named === true ? {} : { token_endpoint_auth_methods_supported: named === 'both' ? BOTH : undefined },
     cookies: { keys: ['test'] },
     features: { devInteractions: { enabled: false } },
     findAccount: (_context, id) => {

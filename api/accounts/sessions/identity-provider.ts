@@ -99,8 +99,8 @@ export interface Claims {
   /** Null: there is none, or the provider has not verified it. */
   email: string | null;
   name: string | null;
-  /** The values of the claim of the role mapping. Null: the provider has not said them. */
-  roleValues: readonly string[] | null;
+  /** The values of the claim of the role mapping; none without a mapping. */
+  roleValues: ReturnType<typeof valuesOf>;
   /** When the person signed in at the provider; null if it does not say. */
   provedAt: Date | null;
 }
@@ -111,12 +111,13 @@ export function createIdentityProvider(options: IdentityProviderOptions) {
   const { issuer, clientId, clientSecret, emailsVerified = false, redirectUri, timeoutSeconds = 5 } = options;
   const { scopes = DEFAULT_SCOPES, roleMapping } = options;
   let discovered: { secret: string; configuration: Promise<oidc.Configuration> } | null = null;
+  const choice: Choice = { refused: null };
 
   function configuration(): Promise<oidc.Configuration> {
     const secret = currentOf(clientSecret);
     if (discovered?.secret === secret) return discovered.configuration;
     const found = oidc
-      .discovery(new URL(issuer), clientId, secret, authenticationWith(secret), {
+      .discovery(new URL(issuer), clientId, secret, authenticationWith(secret, choice), {
         timeout: timeoutSeconds,
         // The settings permit plain HTTP only on this machine.
         execute: issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : [],
@@ -155,11 +156,13 @@ export function createIdentityProvider(options: IdentityProviderOptions) {
     async finish(url: URL, { state, nonce, verifier }: OidcChecks): Promise<Exchange> {
       const config = await configuration();
       try {
-        const tokens = await oidc.authorizationCodeGrant(config, url, {
-          expectedState: state,
-          expectedNonce: nonce,
-          pkceCodeVerifier: verifier,
-          idTokenExpected: true,
+        const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
+        const { refused } = choice;
+        const tokens = await oidc.authorizationCodeGrant(config, url, checks).catch((error: unknown) => {
+          const tried = methodsOf(config.serverMetadata(), refused);
+          if (!isClientRefused(error) || tried.length === 1) throw error;
+          choice.refused = tried[0]![0];
+          return oidc.authorizationCodeGrant(config, url, checks);
         });
         const claims = tokens.claims()!;
         const { iss, sub, auth_time } = claims;
@@ -187,14 +190,28 @@ const AUTHENTICATION = [
   ['client_secret_post', oidc.ClientSecretPost],
 ] as const;
 
-/** Sends the secret in a way that the provider's metadata name. The library sends it in the body, whatever they name. */
-function authenticationWith(secret: string): oidc.ClientAuth {
-  return (server, ...request) => {
-    const named = AUTHENTICATION.find(([name]) => server.token_endpoint_auth_methods_supported?.includes(name));
-    const [, authenticate] = named ?? AUTHENTICATION[0];
-    return authenticate(secret)(server, ...request);
-  };
+/** The way that the provider has refused last: it may accept one only for this client, and its metadata name both. */
+interface Choice {
+  refused: (typeof AUTHENTICATION)[number][0] | null;
 }
+
+/** The ways that the provider's metadata name, that to use first. */
+function methodsOf({ token_endpoint_auth_methods_supported: named }: oidc.ServerMetadata, refused: Choice['refused']) {
+  const known = AUTHENTICATION.filter(([name]) => named?.includes(name) ?? true);
+  const methods = known.length > 0 ? known : AUTHENTICATION.slice(0, 1);
+  return methods.length > 1 && methods[0]![0] === refused ? methods.toReversed() : methods;
+}
+
+/** The library sends the secret in the body, whatever the metadata name. */
+const authenticationWith =
+  (secret: string, choice: Choice): oidc.ClientAuth =>
+  (server, ...request) =>
+    methodsOf(server, choice.refused)[0]![1](secret)(server, ...request);
+
+/** Whether the provider does not accept how the client proved itself. The code can then be used still. */
+const isClientRefused = (error: unknown): boolean =>
+  (error instanceof oidc.ResponseBodyError && error.error === 'invalid_client') ||
+  (error instanceof oidc.WWWAuthenticateChallengeError && error.status === 401);
 
 type Said = Readonly<Record<string, unknown>>;
 

@@ -65,12 +65,15 @@ export const isElsewhere = (claims: Claims, path: string): boolean =>
   [path, path.split('.')[0]!].some((name) => at(claims['_claim_names'], name) !== undefined) ||
   (path === 'groups' && claims['hasgroups'] !== undefined);
 
-/** Returns the values of a claim; none if the provider does not send it. Null: they are elsewhere, or of an unknown form. */
-export function valuesOf(claims: Claims, path: string): readonly string[] | null {
+/** `absent`: the provider has not sent the claim. `unknown`: the values are elsewhere, or of an unknown form. */
+export type RoleValues = readonly string[] | 'absent' | 'unknown';
+
+/** Returns the values of a claim. */
+export function valuesOf(claims: Claims, path: string): RoleValues {
   const value = claimAt(claims, path);
-  if (value === undefined || value === null) return isElsewhere(claims, path) ? null : [];
+  if (value === undefined || value === null) return isElsewhere(claims, path) ? 'unknown' : 'absent';
   const values = [value].flat();
-  return values.every((one) => typeof one === 'string') ? values : null;
+  return values.every((one) => typeof one === 'string') ? values : 'unknown';
 }
 
 /** The role that the values give in each organisation of the mapping, the highest of several; null: none. */

@@ -7,10 +7,10 @@ import { annotate } from '../../http/plugins/request-log.ts';
 import type { Claims, IdentityProvider } from '../../accounts/sessions/identity-provider.ts';
 import { ORGANISATIONS_PATH, ownPath, signInPath } from '../../accounts/sessions/require-session.ts';
 import { openedInvitationPath } from '../account/organisations.ts';
-import { providerDecides } from '../../accounts/sessions/role-mapping.ts';
+import { DEFAULT_SCOPES, providerDecides } from '../../accounts/sessions/role-mapping.ts';
 import { recordForUser } from '../audit.ts';
 import type { SignInProblem } from './password.ts';
-import { applyRoles, providerRoles } from './provider-roles.ts';
+import { applyRoles, type ProviderRoles, providerRoles } from './provider-roles.ts';
 import { startSession } from './start-session.ts';
 
 type Resolved = { ok: true; user: User & Partial<Pick<VerifiedUser, 'generation'>> } | { ok: false; reason: SignInProblem };
@@ -87,16 +87,32 @@ export const oidcRoutes: FastifyPluginAsync<{ identityProvider: IdentityProvider
 async function resolve(request: FastifyRequest, claims: Claims, flow: OidcFlow): Promise<Resolved> {
   const { roleValues, identity } = claims;
   // Rights must not end because the provider has not said which groups there are, and must not last because of it either.
-  if (roleValues === null) return { ok: false, reason: 'groups_unknown' };
-  const roles = await providerRoles(request, roleValues);
-  const resolved = await findUser(
-    request,
-    claims,
-    flow,
-    [...roles.values()].some((role) => role !== null),
-  );
+  if (roleValues === 'unknown') return { ok: false, reason: 'groups_unknown' };
+  const isAbsent = roleValues === 'absent';
+  const roles = await providerRoles(request, isAbsent ? [] : roleValues);
+  // Many providers leave out an empty list, but so does a wrong scope.
+  if (isAbsent && (await isMember(request, claims, roles))) return withoutClaim(request);
+  const mayJoin = [...roles.values()].some((role) => role !== null);
+  const resolved = await findUser(request, claims, flow, mayJoin);
   if (resolved.ok) await applyRoles(request, resolved.user.email, roles, identity.issuer);
-  return resolved;
+  return isAbsent && !resolved.ok && resolved.reason === 'no_role' ? withoutClaim(request) : resolved;
+}
+
+/** Whether a person belongs to one of these organisations. */
+async function isMember({ server }: FastifyRequest, { identity, email }: Claims, organisations: ProviderRoles): Promise<boolean> {
+  const { users, members } = server.stores;
+  const user = (await users.findByIdentity(identity)) ?? (email === null ? null : await users.find(email));
+  const memberships = user === null ? [] : await members.of(user.email);
+  return memberships.some(({ organisation }) => organisations.has(organisation.id));
+}
+
+function withoutClaim({ id, server }: FastifyRequest): Resolved {
+  const { scopes = DEFAULT_SCOPES, roleMapping } = server.settings.identityProvider!;
+  server.logger.warn(
+    { request: id, claim: roleMapping!.claim, scopes },
+    'the identity provider did not send the claim of OIDC_ROLE_MAPPING',
+  );
+  return { ok: false, reason: 'groups_absent' };
 }
 
 /** @param mayJoin whether the provider gives the person a role */

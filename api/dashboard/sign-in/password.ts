@@ -164,6 +164,8 @@ const SIGN_IN_PROBLEMS = {
   no_role: 'None of your groups at the identity provider gives you access. Ask the administrator of this service.',
   groups_unknown:
     'The identity provider did not say which groups you are in, as if there are too many. Ask the administrator of this service.',
+  groups_absent:
+    'The identity provider sent no groups. Ask the administrator of this service to check oidc.scopes and oidc.roleMapping.claim; the log of the API has both.',
   other_identity:
     'Your e-mail address is linked to another account at the identity provider. The administrator can unlink it: curbcut-admin user unlink.',
   too_many: 'There were too many attempts. Try again in a few minutes.',
