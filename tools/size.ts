@@ -11,10 +11,10 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4275, tests: 1573 },
-  report: { production: 13690, tests: 1750 },
+  report: { production: 13760, tests: 1750 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8840, tests: 635 },
-  api: { production: 24084, tests: 2320 },
+  api: { production: 24084, tests: 2360 },
   operator: { production: 11620, tests: 8620 },
   'scanner-image': { production: 13225, tests: 3622 },
   cli: { production: 4800, tests: 366 },

@@ -1,13 +1,15 @@
-/** The numbers of a scan that has ended: score, violations, coverage, what the score is made of, thresholds. Pure. */
+/** The numbers of a scan that has ended: score, violations, coverage, what the score is made of, thresholds, what to fix to pass. Pure. */
 import { type Counts, coverageOf } from '../../core/scan/counts.ts';
 import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
-import { checkThresholds, type Thresholds } from '../../core/scan/thresholds.ts';
-import { rowsOfThresholds, type ScoreSentences } from '../view/verdict.ts';
+import { checkThresholds, THRESHOLDS, type Thresholds } from '../../core/scan/thresholds.ts';
+import type { ReportView } from '../view/schema.ts';
+import { rowsOfThresholds, type ScoreSentences, toPassSentence } from '../view/verdict.ts';
 import { wordsIn } from '../words/words.ts';
-import { figure, table } from './blocks.ts';
-import { badge, severityCounts } from './elements.ts';
-import { html, type Html, NOTHING } from './html.ts';
+import { card, figure, table } from './blocks.ts';
+import { titleOf } from './cause.ts';
+import { badge, link, severityCounts, severityIcon } from './elements.ts';
+import { attributes, html, type Html, NOTHING } from './html.ts';
 
 export interface ResultOptions {
   outcome: Outcome;
@@ -31,9 +33,10 @@ export function resultCard({ outcome, thresholds, passed, partial, explained, lo
       ${figure({ value: number(violations.total), label: texts.violations })}
     </div>
     ${severityCounts({ critical, serious, moderate, minor }, locale)} ${withoutKnown(outcome, partial, locale)} ${coverage(outcome, partial, locale)}
+    ${explained.surprise !== null && html`<p class="hint" id="surprise">${explained.surprise}</p>`}
     <details>
       <summary>${words.scoreExplained}</summary>
-      <p>${explained.score} ${explained.counting}</p>
+      <p>${explained.score}${explained.surprise === null && ` ${explained.counting}`}</p>
     </details>
     ${!partial && thresholdTable(thresholds, outcome, locale)}
   </section>`;
@@ -74,4 +77,58 @@ function thresholdTable(limits: Thresholds, outcome: Outcome, locale: Locale): H
       ]),
     })}
   </details>`;
+}
+
+/** What the card and the list of leading causes read. */
+type NamedCauses = Pick<ReportView, 'to_pass' | 'causes' | 'cause_rules'>;
+
+/** As many of the causes to fix as keep the page short on a phone. */
+const FIXES_SHOWN = 5;
+
+/**
+ * What to fix so that a scan passes. Views of earlier versions do not say it, and thresholds of later ones have no words here.
+ * @param href the address of a root cause
+ */
+export function fixToPassCard(view: NamedCauses, href: (fingerprint: string) => string, locale: Locale = DEFAULT_LOCALE): Html {
+  const { to_pass: toPass } = view;
+  if (toPass === undefined || !toPass.left.every(({ name }) => Object.hasOwn(THRESHOLDS, name))) return NOTHING;
+  const { texts, count } = wordsIn(locale, 'findings');
+  // Where they do not suffice, they are the first of the list of all root causes.
+  const open = toPass.needed === toPass.causes.length ? FIXES_SHOWN : 0;
+  const [first, more] = [toPass.causes.slice(0, open), toPass.causes.slice(open)];
+  return card({
+    id: 'fix-to-pass',
+    title: wordsIn(locale, 'report').texts.fixToPass,
+    body: html`<p>${toPassSentence(toPass, locale)}</p>
+      ${first.length > 0 && causeLinks(view, { causes: first, href, locale })}
+      ${
+        more.length > 0 &&
+        html`<details>
+          <summary>${count(open === 0 ? texts.causes : texts.furtherCauses, more.length)}</summary>
+          ${causeLinks(view, { causes: more, href, locale, start: open + 1 })}
+        </details>`
+      }`,
+  });
+}
+
+interface CauseLinks {
+  causes: ReportView['leading']['causes'];
+  href(fingerprint: string): string;
+  locale?: Locale;
+  /** The number of the first one. */
+  start?: number;
+  id?: string;
+}
+
+/** Root causes in lines. Each is a link to the cause alone, unless the view does not list it. */
+export function causeLinks(view: NamedCauses, { causes, href, locale = DEFAULT_LOCALE, start = 1, id }: CauseLinks): Html {
+  const { texts, count } = wordsIn(locale, 'report');
+  return html`<ol${attributes({ id, start: start === 1 ? undefined : start })}>
+    ${causes.map(({ fingerprint, rule, elements }) => {
+      const line = view.causes.find((one) => one.fingerprint === fingerprint);
+      const title = titleOf(view, rule, locale);
+      const named = line === undefined ? title : link(html`${title} <code>${line.element}</code>`, href(fingerprint));
+      return html`<li>${line !== undefined && severityIcon(line.impact)} ${named} (${count(texts.elements, elements)})</li>`;
+    })}
+  </ol>`;
 }

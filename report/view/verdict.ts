@@ -133,6 +133,12 @@ export function severitiesText(counts: Partial<Record<Impact, number>>, locale: 
   return IMPACTS.flatMap((impact) => (counts[impact] ? [count(texts.violations[impact], counts[impact])] : [])).join(', ');
 }
 
+/** The result of a scan without a verdict. */
+export function foundSentence(counts: Counts, locale: Locale): string {
+  const { texts, count } = wordsIn(locale, 'report');
+  return counts.total === 0 ? `${texts.noViolations}.` : `${count(texts.found, counts.total)}: ${severitiesText(counts, locale)}.`;
+}
+
 /** Measures the thresholds that apply to a report. */
 const checksOf = (report: Report): ThresholdCheck[] => checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report));
 

@@ -53,6 +53,7 @@ export const findings: Translated<'findings', 'de'> = {
   scoreExplained: 'Woraus sich die Punktzahl ergibt',
   couldBeTested: '{n} von {m} Seiten konnten geprüft werden.',
   withoutKnown: 'Ohne bekannte Probleme: Punktzahl {score}, Verstöße: {violations}.',
+  furtherCauses: { one: '{n} weitere Ursache anzeigen', other: '{n} weitere Ursachen anzeigen' },
   thresholdsFold: 'Schwellenwerte, erlaubt und gemessen',
   filter: 'Ursachen filtern',
   all: 'Alle',

@@ -335,6 +335,7 @@ export const findings = {
   scoreExplained: 'What the score is made of',
   couldBeTested: '{n} of {m} pages could be tested.',
   withoutKnown: 'Without known issues: score {score}, violations: {violations}.',
+  furtherCauses: { one: 'Show {n} more root cause', other: 'Show {n} more root causes' },
   thresholdsFold: 'Thresholds, allowed and measured',
   filter: 'Filter the root causes',
   all: 'All',

@@ -60,6 +60,7 @@ export const findings: Translated<'findings', 'fr'> = {
   scoreExplained: 'Comment le score est calculé',
   couldBeTested: '{n} pages sur {m} ont pu être testées.',
   withoutKnown: 'Sans les problèmes connus : score {score}, violations : {violations}.',
+  furtherCauses: { one: 'Afficher {n} autre cause', many: 'Afficher {n} d’autres causes', other: 'Afficher {n} autres causes' },
   thresholdsFold: 'Seuils, valeurs admises et mesurées',
   filter: 'Filtrer les causes',
   all: 'Toutes',

@@ -53,6 +53,7 @@ export const findings: Translated<'findings', 'nl'> = {
   scoreExplained: 'Waaruit de score bestaat',
   couldBeTested: '{n} van {m} pagina’s konden worden getest.',
   withoutKnown: 'Zonder bekende problemen: score {score}, overtredingen: {violations}.',
+  furtherCauses: { one: 'Nog {n} oorzaak tonen', other: 'Nog {n} oorzaken tonen' },
   thresholdsFold: 'Drempels, toegestaan en gemeten',
   filter: 'Oorzaken filteren',
   all: 'Alle',

@@ -74,6 +74,12 @@ export const findings: Translated<'findings', 'pl'> = {
   scoreExplained: 'Z czego składa się wynik',
   couldBeTested: 'Zbadano strony: {n} z {m}.',
   withoutKnown: 'Bez znanych problemów: wynik {score}, naruszenia: {violations}.',
+  furtherCauses: {
+    one: 'Pokaż jeszcze {n} przyczynę',
+    few: 'Pokaż jeszcze {n} przyczyny',
+    many: 'Pokaż jeszcze {n} przyczyn',
+    other: 'Pokaż jeszcze {n} przyczyny',
+  },
   thresholdsFold: 'Progi, wartości dozwolone i zmierzone',
   filter: 'Filtr przyczyn',
   all: 'Wszystkie',

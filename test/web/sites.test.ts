@@ -112,7 +112,7 @@ describe('the pages of sites', () => {
     expect(rows[1]).to.include('Up to 50 pages, WCAG 2.1 AA, own rules for pages');
     expect(await page.locator('#site-rows > tr').nth(0).locator('time').count()).to.equal(2);
     expect(await page.locator('#site-rows > tr').nth(1).locator('time').count()).to.equal(1);
-    expect(rows[3]).to.include('No thresholds');
+    expect(rows[3]).to.match(/\d+ (critical|serious)|No violations/);
     expect(rows[4]).to.include('Failed').and.include('71.5').and.include('Result of');
     await expectAccessible(page, 'sites');
   });

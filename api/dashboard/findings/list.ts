@@ -9,6 +9,7 @@ import { html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { choiceFilter } from '../scans/list-query.ts';
 import { CAUSES, count, ELEMENTS, number, siteLink } from '../scans/words.ts';
 import { causeItem, type ShownCause, titleOf } from '../../../report/html/cause.ts';
+import { causeLinks } from '../../../report/html/result.ts';
 import {
   ALL_CAUSES,
   CAUSE_LISTS,
@@ -23,14 +24,14 @@ import {
   type SelectedCauses,
 } from './select.ts';
 
-/** The first causes of a part are open. */
+/** The first causes of a part are open; only the first one if the page says what to fix. */
 const OPEN = 3;
 
 export interface CausesData extends SelectedCauses {
   scanId: string;
   /** Whether the person may accept known issues. */
   mayAccept: boolean;
-  view: Pick<ReportView, 'leading' | 'pages' | 'score' | 'advice_elements' | 'cause_rules' | 'pictures'>;
+  view: Pick<ReportView, 'leading' | 'to_pass' | 'causes' | 'pages' | 'score' | 'advice_elements' | 'cause_rules' | 'pictures'>;
 }
 
 const NAMES: Readonly<Record<CauseList, string>> = { violations: 'Violations', review: 'Needs review', advice: 'Advice' };
@@ -54,7 +55,7 @@ export function causeList(data: CausesData): Html {
     }
     ${lines.length === 0 ? html`<p>${NOTHING_FOUND[query.list]}</p>` : html`${!isNarrowed && query.part === 1 && intro(data)} ${filterForm(data)}`}
     ${lines.length > 0 && html`<p><span id="causes-shown">${rangeText(data)}</span> ${sizeLink(data)}</p>`}
-    ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { view, open: at < OPEN, pictureSrc: (name) => picturePath(scanId, pictureName(name)), action: data.mayAccept && query.list === 'violations' && acceptLink(data, cause) }))}</ul>`}
+    ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { view, open: at < (view.to_pass === undefined ? OPEN : 1), pictureSrc: (name) => picturePath(scanId, pictureName(name)), action: data.mayAccept && query.list === 'violations' && acceptLink(data, cause) }))}</ul>`}
     ${pagination({
       previous: query.part > 1 ? causesHref(scanId, { ...query, part: query.part - 1 }) : null,
       next: query.part * query.size < matching ? causesHref(scanId, { ...query, part: query.part + 1 }) : null,
@@ -95,24 +96,16 @@ function intro(data: CausesData): Html {
   if (query.list === 'advice')
     return html`<p>Best practices that WCAG does not require, for ${count(ELEMENTS, view.advice_elements)}. They are not violations and do not change the score.</p>`;
   return html`${lines.some((line) => hasState(line, 'new')) && html`<p>Those that the baseline does not have are first.</p>`}
-    ${data.totals.violations > view.leading.causes.length && leadingCauses(data)}`;
+    ${view.to_pass === undefined && data.totals.violations > view.leading.causes.length && leadingCauses(data)}`;
 }
 
-/** What to fix first. Each is a link to the cause alone. */
-function leadingCauses({ view, lines, scanId }: CausesData): Html {
-  const { leading } = view;
-  const item = ({ fingerprint, rule, elements }: ReportView['leading']['causes'][number]): Html => {
-    const title = titleOf(view, rule);
-    const line = lines.find((one) => one.fingerprint === fingerprint);
-    const text = html`${title} <code>${line?.element}</code>`;
-    return html`<li>${line === undefined ? title : link(text, causesHref(scanId, { cause: fingerprint }))} (${count(ELEMENTS, elements)})</li>`;
-  };
-  return html`<details class="leading">
-    <summary>${count(LEADING, leading.causes.length, { percent: `${number(leading.percent)} %` })}</summary>
-    <ol id="leading-causes">
-      ${leading.causes.map(item)}
-    </ol>
-  </details>`;
+/** What to fix first. */
+function leadingCauses({ view, scanId }: CausesData): Html {
+  const { causes, percent } = view.leading;
+  return html`<section class="leading" aria-labelledby="leading-title">
+    <h3 id="leading-title">${count(LEADING, causes.length, { percent: `${number(percent)} %` })}</h3>
+    ${causeLinks(view, { id: 'leading-causes', causes, href: (cause) => causesHref(scanId, { cause }) })}
+  </section>`;
 }
 
 const LEADING = {

@@ -23,10 +23,11 @@ import { attributes, html, type Html, NOTHING } from '../../../report/html/html.
 import type { ActorNames } from '../names.ts';
 import { causeList } from '../findings/list.ts';
 import { pagesSummary } from '../findings/pages.ts';
-import type { SelectedCauses } from '../findings/select.ts';
+import { causesHref, type SelectedCauses } from '../findings/select.ts';
+import { fixToPassCard } from '../../../report/html/result.ts';
 import { differenceLater } from './difference.ts';
 import { metadataList, optionList, scanResult } from './result.ts';
-import { number, pagesText, partsOf, PHASE_WORDS, progressText, siteLink, testBadge, verdictBadge } from './words.ts';
+import { date, number, pagesText, partsOf, PHASE_WORDS, progressText, scanFacts, siteLink, testBadge } from './words.ts';
 import { trendChart, type TrendPoint } from './trend.ts';
 
 export interface ScanPageData {
@@ -51,10 +52,11 @@ export interface ScanPageData {
   message: { kind: NoticeKind; text: string } | null;
 }
 
-/** The title of the page: screen readers read it first. */
-export function scanTitle({ options, phase, passed }: ScanRow): string {
+/** The title of the page: screen readers read it first, and the time tells the tabs of two scans apart. */
+export function scanTitle({ options, phase, passed, createdAt }: ScanRow): string {
   const verdict = passed === null || !isTerminal(phase) ? '' : passed ? ', passed' : ', not passed';
-  return `Scan of ${partsOf(options.url).host}: ${isTerminal(phase) ? PHASE_WORDS[phase].text.toLowerCase() : 'in progress'}${verdict}`;
+  const state = isTerminal(phase) ? PHASE_WORDS[phase].text.toLowerCase() : 'in progress';
+  return `Scan of ${partsOf(options.url).host}: ${state}${verdict}, ${date(createdAt)}`;
 }
 
 export function scanBody(data: ScanPageData): Html {
@@ -65,8 +67,9 @@ export function scanBody(data: ScanPageData): Html {
     ${message !== null && notice({ kind: message.kind, title: message.text, announce: true })}
     <div class="page-head">
       <h1>Scan of <span class="address">${host}${path !== '/' && html`<wbr />${path}`}</span></h1>
-      ${(row.test || isUnjudged(row)) && html`<p class="badges">${testBadge(row)} ${isUnjudged(row) && verdictBadge(row)}</p>`}
+      ${row.test && html`<p class="badges">${testBadge(row)}</p>`}
     </div>
+    ${scanFacts(row, data.names)}
     <p>${siteLink(row.options.url)}${toSite(row)}</p>
     ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, ofManifest, csrfToken: write?.csrfToken ?? null }), row.id)} ${metadataList(row)} ${optionList(row, data.names)}
     ${ended && write !== null && actions(deleteForm(row, write.csrfToken))}`;
@@ -76,16 +79,14 @@ export function scanBody(data: ScanPageData): Html {
 const toSite = ({ site, optionsKey, phase, test }: ScanRow): Html | false =>
   isTerminal(phase) && !test && html` · ${link(`All results of ${site}`, sitePath(site, optionsKey))}`;
 
-/** Whether no sentence says how the scan ended. */
-const isUnjudged = ({ phase, passed }: ScanRow): boolean => phase === 'done' && passed === null;
-
 const liveParts = (progress: Html, id: string): Html =>
   html`${progress}<noscript><p>${link('Reload this page', `/dashboard/scans/${id}`)} to see the current state.</p></noscript>`;
 
 function endedParts(data: ScanPageData): Html {
   const { row, trend, view, write } = data;
   const pages = view === null || view === 'unavailable' ? undefined : pageCountsOf(view);
-  return html`${scanResult(row, pages)} ${downloads(row)} ${write !== null && isRepeatable(row) && againForm(row, write)} ${row.outcome !== null && findings(data)}
+  const toPass = view === null || view === 'unavailable' ? NOTHING : fixToPassCard(view, (cause) => causesHref(row.id, { cause }));
+  return html`${scanResult(row, pages)} ${toPass} ${downloads(row)} ${write !== null && isRepeatable(row) && againForm(row, write)} ${row.outcome !== null && findings(data)}
     ${row.phase === 'done' && row.reports !== null && differenceLater(row)} ${trendChart(trend, row.id)}`;
 }
 

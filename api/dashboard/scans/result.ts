@@ -8,7 +8,7 @@ import { checkThresholds, discoveryIn, notesOf, THRESHOLDS, type ThresholdName, 
 import type { Outcome } from '../../../core/scan/outcome.ts';
 import { differencePath } from '../../../core/web-paths.ts';
 import { resultCard } from '../../../report/html/result.ts';
-import { explainScore, type ScoreSentences } from '../../../report/view/verdict.ts';
+import { explainScore, foundSentence, type ScoreSentences } from '../../../report/view/verdict.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { definitions, figure, foldedCard, link, notice, time, type NoticeKind } from '../../web/components.ts';
@@ -25,9 +25,10 @@ export function scanResult(row: ScanRow, pages: readonly Counts[] | undefined): 
 
 /** Why the scan ended as it did. */
 function headline({ phase, passed, message: stored, options, outcome }: ScanRow, explained: ScoreSentences | null): Html {
-  const ended = phase === 'failed' ? 'The scan failed.' : phase === 'canceled' ? 'The scan was canceled.' : (explained?.verdict ?? null);
+  const result = outcome && (explained?.verdict ?? foundSentence(outcome.violations, 'en'));
+  const ended = phase === 'failed' ? 'The scan failed.' : phase === 'canceled' ? 'The scan was canceled.' : result;
   // The sentence about the verdict names the missed thresholds.
-  const message = ended === explained?.verdict && outcome !== null ? notesText(options.thresholds, outcome, stored) : stored;
+  const message = phase === 'done' && outcome !== null ? notesText(options.thresholds, outcome, stored) : stored;
   if (ended === null && message === null) return NOTHING;
   const kind: NoticeKind =
     phase === 'failed' || passed === false

@@ -2,9 +2,11 @@
 import type { ConsentChoice, HashRoutes } from '../../../core/scan/options.ts';
 import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import { badge, type BadgeKind, noValue, shown } from '../../web/components.ts';
-import { type Html, NOTHING } from '../../../report/html/html.ts';
+import { badge, type BadgeKind, noValue, severityIcon, shown, time } from '../../web/components.ts';
+import { html, type Html, type HtmlValue, NOTHING } from '../../../report/html/html.ts';
 import { wordsIn } from '../../../report/words/words.ts';
+import { versionText } from '../../../core/scan/metadata.ts';
+import { worstOf } from '../../../report/view/verdict.ts';
 import { keyIdOf } from '../../../core/accounts.ts';
 import type { ActorNames } from '../names.ts';
 
@@ -43,17 +45,22 @@ export const HASH_ROUTE_WORDS: Readonly<Record<HashRoutes, string>> = {
 export const testBadge = ({ test }: Pick<ScanRow, 'test'>): Html => (test ? badge('plain', 'Test') : NOTHING);
 export const stateBadge = (phase: Phase): Html => badge(PHASE_WORDS[phase].kind, PHASE_WORDS[phase].text);
 
-/** The verdict of a scan in words; null while it has none. */
+/** The verdict of a scan in words; null while it has none, and without thresholds. */
 export function verdictWords({ phase, passed }: Pick<ScanRow, 'phase' | 'passed'>): { text: string; kind: BadgeKind } | null {
-  if (!isTerminal(phase)) return null;
-  // Without thresholds, only a scan that is done has a result that could be good or bad.
-  if (passed === null) return phase === 'done' ? { text: texts.noThresholds, kind: 'plain' } : null;
+  if (!isTerminal(phase) || passed === null) return null;
   return passed ? { text: texts.passed, kind: 'good' } : { text: texts.notPassed, kind: 'bad' };
 }
 
-export function verdictBadge(row: Pick<ScanRow, 'phase' | 'passed'>): Html {
+/** The verdict of a scan that has ended. Without thresholds, the worst violations of one that is done. */
+export function verdictBadge(row: Pick<ScanRow, 'phase' | 'passed' | 'outcome'>): Html {
   const words = verdictWords(row);
-  return words === null ? nothingYet : badge(words.kind, words.text);
+  if (words !== null) return badge(words.kind, words.text);
+  if (row.phase !== 'done' || row.outcome === null) return nothingYet;
+  const counts = row.outcome.violations;
+  const worst = worstOf(counts);
+  if (worst === null) return badge('plain', texts.noViolations);
+  const found = `${number(counts[worst])} ${texts.severities[worst].toLowerCase()}`;
+  return html`<span class="severity severity-${worst}">${severityIcon(worst)}${found}</span>`;
 }
 
 /** A cell without a value. */
@@ -86,6 +93,30 @@ function decoded(path: string): string {
     // Not UTF-8: shown as it is.
     return path;
   }
+}
+
+/** How long a scan took, from its start or else its submission. */
+function durationText({
+  createdAt,
+  startedAt = createdAt,
+  finishedAt,
+}: Pick<ScanRow, 'createdAt' | 'startedAt' | 'finishedAt'>): string | null {
+  if (finishedAt === null) return null;
+  const seconds = Math.max(1, Math.round((finishedAt.getTime() - startedAt.getTime()) / 1000));
+  return seconds < 120 ? `took ${number(seconds)} s` : `took ${number(Math.round(seconds / 60))} min`;
+}
+
+/** When a scan was made, how long it took, by whom, and of which version of the site. */
+export function scanFacts(row: ScanRow, names: ActorNames): Html {
+  const { text, who } = originOf(row, names);
+  const parts: HtmlValue[] = [
+    row.finishedAt === null ? html`Submitted ${time(row.createdAt)}` : html`Ended ${time(row.finishedAt)}`,
+    durationText(row),
+    who === null ? text : `${text}: ${shown(who)}`,
+    shown(versionText(row.metadata ?? {}), 80),
+  ];
+  const known = parts.filter(Boolean).map((part, at) => html`${at > 0 && ' · '}<span class="address">${part}</span>`);
+  return html`<p class="soft" id="scan-facts">${known}</p>`;
 }
 
 export interface OriginWords {

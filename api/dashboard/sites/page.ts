@@ -135,7 +135,7 @@ export function optionsText({ options, signedIn }: Pick<ScanRow, 'options' | 'si
 }
 
 /** The verdict of a scan that is done, or how it ended without one. */
-export const endBadge = (row: Pick<ScanRow, 'phase' | 'passed'>): Html =>
+export const endBadge = (row: Pick<ScanRow, 'phase' | 'passed' | 'outcome'>): Html =>
   row.phase === 'done' ? verdictBadge(row) : stateBadge(row.phase);
 
 /** The violations that are new and fixed since the baseline. */
