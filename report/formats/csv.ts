@@ -15,10 +15,14 @@ type CsvValue = string | number | boolean | null | undefined;
 /** What a spreadsheet would take for the beginning of a formula, also in the full width of East Asian scripts. */
 const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
 
-/** A field. A spreadsheet would run text that begins like a formula, so such text gets an apostrophe in front. */
+/**
+ * A field. A spreadsheet would run text that begins like a formula, so such text gets an apostrophe in front. A number has a decimal
+ * comma between semicolons: where spreadsheets expect those, they would read 4.5 as a date.
+ */
 export function csvField(value: CsvValue, separator = ','): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value !== 'string') return String(value ?? '');
+  if (typeof value === 'number') return separator === ';' ? String(value).replace('.', ',') : String(value);
+  if (typeof value !== 'string') return '';
   const safe = FORMULA.test(value) ? `'${value}` : value.toWellFormed();
   return safe !== value || /["\r\n]/.test(safe) || safe.includes(separator) ? `"${safe.toWellFormed().replaceAll('"', '""')}"` : safe;
 }

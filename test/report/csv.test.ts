@@ -38,6 +38,10 @@ describe('CSV', () => {
   ] as const)
     it(`writes ${JSON.stringify(value)} so that no spreadsheet runs it`, () => expect(csvField(value)).to.equal(field));
 
+  it('writes decimals as the spreadsheets do that expect the separator', () => {
+    expect([',', ';'].map((separator) => csvField(4.5, separator))).to.deep.equal(['4.5', '4,5']);
+  });
+
   it('has a line for each element, and their numbers add up, also of those that are only counted', async () => {
     const report = smallReport();
     const [violation] = testedPages(report.pages)[0]!.violations;
