@@ -6,6 +6,7 @@ import { type ScanDocument, type ScanRow, toDocument } from '../../stores/scans/
 import { SITE_GROUPS_MAX } from '../../stores/scans/sites.ts';
 import { scanRow } from '../support/scan-rows.ts';
 import { showCount } from '../support/counts.ts';
+import { OUTCOME } from '../web/scan-views.ts';
 import { useContext } from './context.ts';
 import { signedIn } from './people.ts';
 
@@ -35,6 +36,27 @@ describe('the dashboard of sites', () => {
       const { status, text } = await client.get(`/dashboard/sites/many.example/${optionsKey}`);
       expect([status, text.includes(`Up to ${options.maxPages} page`)]).to.deep.equal([200, true]);
     }
+  });
+
+  it('has all sites of the filter as CSV, also those of further pages', async () => {
+    const { client, organisation } = await signedIn(context);
+    for (let at = 0; at < 30; at += 1)
+      await context.scan(organisation, {
+        phase: 'done',
+        outcome: OUTCOME,
+        passed: at > 0,
+        options: withDefaults({ url: `https://s${at}.example/` }),
+      });
+    const { headers, text } = await client.get('/dashboard/sites.csv');
+    expect(headers.get('content-disposition')).to.equal('attachment; filename="sites.csv"');
+    const lines = text.trimEnd().split('\r\n');
+    expect(lines).to.have.length(1 + 30);
+    expect(lines.find((line) => line.startsWith('s0.example,'))).to.match(
+      new RegExp(`,did_not_pass,${OUTCOME.score},${OUTCOME.violations.total},.*,done,[0-9a-f-]{36},$`),
+    );
+    const failed = await client.get('/dashboard/sites.csv?verdict=missed&q=example');
+    expect(failed.text.trimEnd().split('\r\n')).to.have.length(2);
+    expect((await client.get('/dashboard')).text).to.include('href="/dashboard/sites.csv"');
   });
 
   it('shows the newest result of a site while the scan after it was removed', async () => {

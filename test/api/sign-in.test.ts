@@ -27,6 +27,8 @@ describe('sign-in', () => {
 
   for (const [asked, page] of [
     ['/dashboard/scans/3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b/report/json', '/dashboard/scans/3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b'],
+    ['/dashboard/scans/3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b/report/causes.csv', '/dashboard/scans/3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b'],
+    ['/dashboard/sites.csv', '/dashboard'],
     ['/dashboard/settings/members/invitations/cancel', '/dashboard/settings/members'],
   ] as const)
     it(`returns to ${page} for ${asked}`, async () => {

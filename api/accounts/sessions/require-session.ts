@@ -104,7 +104,7 @@ const SIGN_IN_PATH = /^\/dashboard\/(?:sign-in|sign-out)(?:\/|$)/;
  * would leave the browser on the sign-in page, and a browser follows no form to the origin of the object store.
  */
 const NO_PAGE =
-  /\/(?:report(?:\/json)?|ledger\.csv|name|password|sign-out-everywhere|invitations(?:\/cancel)?|role|remove|again|cancel|begin|recovery-codes|switch|join|decline|confirm|leave)$/;
+  /\/(?:report(?:\/json|\/[a-z]+\.csv)?|(?:ledger|sites)\.csv|name|password|sign-out-everywhere|invitations(?:\/cancel)?|role|remove|again|cancel|begin|recovery-codes|switch|join|decline|confirm|leave)$/;
 const MAX_CHARACTERS = 2_000;
 
 /** Returns the address if it is a page of the dashboard, the page of a form or download, else that of the first page. Another site can never be the result. */

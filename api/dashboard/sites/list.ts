@@ -18,6 +18,7 @@ import {
   time,
 } from '../../web/components.ts';
 import { addressOf, attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
+import { csvLine } from '../../../report/formats/csv.ts';
 import { firstSteps, type Steps } from '../credits.ts';
 import { ALL_SCANS, choiceFilter, listHref, positionOf, textFilter, VERDICT_CHOICES } from '../scans/list-query.ts';
 import { nothingYet, number, partsOf, stateBadge, violations } from '../scans/words.ts';
@@ -72,6 +73,7 @@ export function siteListFragment(data: SiteListData): Html {
     'data-announce': announcement(sites[0]),
   })}>
     ${inProgress(data)} ${sites.length === 0 ? noSites(data) : siteTable(sites)} ${pages(query, next)}
+    ${sites.length > 0 && html`<p>${link('Download CSV', sitesHref({ ...query, after: null }, SITES_CSV))}</p>`}
   </div>`;
 }
 
@@ -82,6 +84,25 @@ function filterForm(query: SiteQuery): Html {
     <div class="actions">${button({ text: 'Filter' })}${active > 0 && link('Clear filters', DASHBOARD_PATH)}</div>
   </form>`;
   return filters({ form, active });
+}
+
+/** The list as CSV, with the filters of the page. */
+export const SITES_CSV = '/dashboard/sites.csv';
+
+const CSV_COLUMNS =
+  'site,options,verdict,score,violations,critical,serious,moderate,minor,last_scan,last_scan_at,state,result_scan,next_run';
+
+/** The sites as CSV, with a byte order mark for spreadsheets. @param isCut whether there are more of them */
+export function sitesCsv(sites: readonly ListedSite[], isCut: boolean): string {
+  const lines = sites.map(({ site, newest, done, nextAt }) => {
+    const { score, violations: counts } = done?.outcome ?? {};
+    const verdict = newest.passed === null ? null : newest.passed ? 'passed' : 'did_not_pass';
+    const numbers = [score, counts?.total, counts?.critical, counts?.serious, counts?.moderate, counts?.minor];
+    const last = [newest.id, newest.finishedAt?.toISOString(), newest.phase, done?.id, nextAt?.toISOString()];
+    return csvLine([site.site, optionsText(newest), verdict, ...numbers, ...last]);
+  });
+  const end = isCut ? csvLine([`The list is cut after ${sites.length} sites.`]) : '';
+  return `\uFEFF${csvLine(CSV_COLUMNS.split(','))}${lines.join('')}${end}`;
 }
 
 const pages = (query: SiteQuery, next: Position | null): Html =>

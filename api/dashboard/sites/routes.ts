@@ -5,6 +5,7 @@ import { DASHBOARD_PATH } from '../../../core/web-paths.ts';
 import { LIVE_PHASES } from '../../../core/scan/phases.ts';
 import type { ScanRow } from '../../../stores/scans/scan-row.ts';
 import type { NextRun } from '../../../stores/schedules/schedules.ts';
+import type { Position } from '../../../stores/scans/positions.ts';
 import type { Site } from '../../../stores/scans/sites.ts';
 import { type ScopedStores, storesOf } from '../../accounts/scoped-stores.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
@@ -15,7 +16,7 @@ import { html } from '../../../report/html/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { doneOf } from '../forms.ts';
 import { readSteps } from '../credits.ts';
-import { sendFragment } from '../scans/deps.ts';
+import { admit, sendFragment } from '../scans/deps.ts';
 import { pointsOf, TREND_MAX } from '../scans/routes.ts';
 import {
   activeSiteFilters,
@@ -24,13 +25,18 @@ import {
   siteListBody,
   type SiteListData,
   siteListFragment,
+  SITES_CSV,
   SITES_FRAGMENT,
+  sitesCsv,
   toSiteSearch,
 } from './list.ts';
 import { sitePageBody, type SitePageData } from './page.ts';
 
 /** Sites on one page. */
 const PAGE_SIZE = 25;
+/** Sites in the CSV, and how many are read at a time. */
+const CSV_SITES_MAX = 2_000;
+const CSV_PART = 200;
 /** Scans in progress above the list. */
 const LIVE_MAX = 5;
 /** Scans and schedules on the page of a site. */
@@ -47,6 +53,25 @@ export const sitePages: FastifyPluginAsync = async (scope) => {
   });
 
   scope.get(SITES_FRAGMENT, { config }, async (request, reply) => sendFragment(request, reply, siteListFragment(await listData(request))));
+
+  scope.get(SITES_CSV, { config }, async (request, reply) => {
+    await admit(request, reply, 'reports');
+    const stores = storesOf(request);
+    const query = readSiteQuery(request.query as Record<string, unknown>);
+    const listed: ListedSite[] = [];
+    let after: Position | null = null;
+    do {
+      const found = await stores.sites.search(toSiteSearch({ ...query, after }, CSV_PART));
+      listed.push(...(await withScans(stores, found.sites)));
+      after = found.next;
+    } while (after !== null && listed.length < CSV_SITES_MAX);
+    reply
+      .type('text/csv; charset=utf-8')
+      .header('Content-Disposition', 'attachment; filename="sites.csv"')
+      .header('Cache-Control', 'no-store')
+      .header('X-Content-Type-Options', 'nosniff');
+    return reply.send(sitesCsv(listed, after !== null));
+  });
 
   for (const path of ['/dashboard/sites/:site', '/dashboard/sites/:site/:optionsKey'])
     scope.get<{ Params: { site: string; optionsKey?: string } }>(path, { config }, async (request, reply) => {
