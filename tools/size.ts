@@ -10,13 +10,13 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
-  core: { production: 4275, tests: 1573 },
-  report: { production: 13760, tests: 1750 },
+  core: { production: 4285, tests: 1573 },
+  report: { production: 13790, tests: 1750 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8840, tests: 635 },
   api: { production: 24084, tests: 2360 },
-  operator: { production: 11620, tests: 8620 },
-  'scanner-image': { production: 13225, tests: 3622 },
+  operator: { production: 11625, tests: 8620 },
+  'scanner-image': { production: 13230, tests: 3622 },
   cli: { production: 4800, tests: 366 },
   local: { production: 10044, tests: 4020 },
   'demo-site': { production: 121, tests: 0 },
@@ -30,7 +30,7 @@ const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].
 const MOST = {
   'production files': 657,
   'production files below 25 lines': 30,
-  'production lines over 150 characters': 319,
+  'production lines over 150 characters': 335,
   'comments with a sentence over 30 words': 0,
   'files deeper than two folders below their package': 0,
 };

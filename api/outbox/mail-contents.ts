@@ -4,7 +4,7 @@ import { type CauseText, causeTexts } from '../../report/causes/element-names.ts
 import { contrastText } from '../../report/view/sentences.ts';
 import type { RootCause } from '../../report/schema/root-cause.ts';
 import type { ReportView } from '../../report/view/schema.ts';
-import { failureKindOf, withoutCharge } from '../../core/scan/phases.ts';
+import { type FailureKind, failureKindOf, withoutCharge } from '../../core/scan/phases.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
@@ -80,6 +80,9 @@ function content({ ended, resultUrl }: ResultMail, site: string, page: Block[], 
   return failedContent(ended, { site, page, resultUrl }, i18n);
 }
 
+/** What the page has is unknown, so that a visitor has to look at several things. The texts of the others say what to do. */
+const UNKNOWN_KINDS: readonly FailureKind[] = ['unreachable', 'untestable'];
+
 /** Says why in the language of the mail; the message of the scanner comes last, for those who maintain the page. */
 function failedContent(
   { reason, message }: Extract<ResultMail['ended'], { phase: 'failed' }>,
@@ -94,6 +97,7 @@ function failedContent(
     { is: 'paragraph', text: reasons[kind] },
   ];
   if (kind === 'ours') blocks.push({ is: 'paragraph', text: notCounted }, ...page);
+  else if (!UNKNOWN_KINDS.includes(kind)) blocks.push(...page);
   else blocks.push(...page, { is: 'h2', text: todo }, { is: 'steps', items: steps });
   blocks.push({ is: 'button', text: i18n.texts.statusPage, url: resultUrl, fallback: i18n.texts.linkFallback });
   if (message !== null) blocks.push({ is: 'foreign', label: details, text: elementText(withoutCharge(message), 500), lang: 'en' });

@@ -163,7 +163,9 @@ export type PodStored = Static<typeof PodStored>;
  * - `target_unreachable`: the first page did not load
  * - `target_refused`: the address rule forbids the first page
  * - `target_not_html`: the first page is not a web page
- * - `no_page_tested`: no page of the site could be tested
+ * - `sign_in_required`, `bot_wall`, `nothing_shown`: the first page leads to a sign-in page, to bot protection, or shows nothing
+ * - `redirected_away`: the first page leads to another site
+ * - `no_page_tested`: no page of the site could be tested for another reason
  * - `deadline_exceeded`: the scan reached its deadline
  * - `sign_in_failed`: the site did not accept the credentials
  * - `prepare_failed`: a step that prepares the scan failed
@@ -174,6 +176,10 @@ export const POD_FAILURES = [
   'target_unreachable',
   'target_refused',
   'target_not_html',
+  'sign_in_required',
+  'bot_wall',
+  'nothing_shown',
+  'redirected_away',
   'no_page_tested',
   'deadline_exceeded',
   'sign_in_failed',

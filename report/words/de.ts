@@ -728,8 +728,15 @@ export const publicPages: Translated<'publicPages', 'de'> = {
         'Die Seite ließ sich nicht laden. Bitte sehen Sie nach, ob sich die Adresse in einem privaten Browserfenster ohne Anmeldung öffnen lässt.',
       refused: 'Die Adresse führt zu einem Ort, den dieser Dienst nicht öffnen darf, zum Beispiel in ein privates Netz.',
       notHtml: 'Die Adresse führt nicht zu einer Webseite. Bitte geben Sie die Adresse einer Seite ein, nicht die einer Datei.',
+      signInPage:
+        'Die Adresse führt zu einer Anmeldeseite. Wir können nur öffentliche Seiten prüfen. Bitte geben Sie die Adresse einer Seite ein, die sich ohne Anmeldung öffnet, zum Beispiel die der Anmeldeseite selbst.',
+      botWall:
+        'Die Website sperrt automatisierte Browser, deshalb sahen wir nur ihren Schutz vor Bots. Wenn die Website Ihnen gehört, lassen Sie die Prüfung zu, oder fragen Sie, wer den Schutz betreibt.',
+      blank:
+        'Die Seite wurde geladen, zeigte aber weder Text noch Bedienelemente oder Bilder. Bitte öffnen Sie sie in einem privaten Browserfenster. Bleibt sie auch dort leer, scheitert eines ihrer Skripte.',
+      redirected: 'Die Adresse führt zu einer anderen Website. Bitte geben Sie die Adresse der Seite ein, die Sie beim Öffnen sehen.',
       untestable:
-        'Die Seite wurde geladen, ließ sich aber nicht prüfen. Vielleicht verlangt sie eine Anmeldung, sperrt automatisierte Browser oder zeigt nichts an.',
+        'Die Seite wurde geladen, ließ sich aber nicht prüfen. Vielleicht fragt sie zuerst etwas, zum Beispiel nach dem Alter, oder hindert den Browser an der Arbeit.',
       signIn: 'Die Website hat die Anmeldung nicht angenommen.',
       prepare: 'Ein Schritt vor der Prüfung der Seite ist fehlgeschlagen.',
       robots:

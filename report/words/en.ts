@@ -685,7 +685,15 @@ export const publicPages = {
       unreachable: 'The page could not be loaded. Check that its address opens in a private browser window, without signing in.',
       refused: 'The address leads to a place that this service must not open, such as a private network.',
       notHtml: 'The address does not lead to a web page. Enter the address of a page, not of a file.',
-      untestable: 'The page loaded but could not be tested. It may show a sign-in, block automated browsers, or show nothing.',
+      signInPage:
+        'The address leads to a sign-in page. We can test public pages only. Enter the address of a page that opens without signing in, such as the sign-in page itself.',
+      botWall:
+        'The site blocks automated browsers, so we saw only its bot protection. If the site is yours, let the test through, or ask whoever runs the protection.',
+      blank:
+        'The page opened, but showed no text, control or picture. Open it in a private browser window. If it stays empty there too, one of its scripts fails.',
+      redirected: 'The address leads to another site. Enter the address of the page that you see when you open it.',
+      untestable:
+        'The page loaded but could not be tested. It may ask something first, such as the age of visitors, or keep the browser from working.',
       signIn: 'The site did not accept the sign-in.',
       prepare: 'A step before the test of the page failed.',
       robots: 'The robots.txt of the site does not allow programs to open this page. If the site is yours, allow the page there.',

@@ -780,8 +780,15 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
         'La page n’a pas pu être chargée. Vérifiez que son adresse s’ouvre dans une fenêtre de navigation privée, sans connexion à un compte.',
       refused: 'L’adresse mène à un endroit que ce service ne doit pas ouvrir, par exemple un réseau privé.',
       notHtml: 'L’adresse ne mène pas à une page web. Saisissez l’adresse d’une page, pas celle d’un fichier.',
+      signInPage:
+        'L’adresse mène à une page de connexion. Nous ne testons que des pages publiques. Saisissez l’adresse d’une page qui s’ouvre sans connexion, par exemple celle de la page de connexion elle-même.',
+      botWall:
+        'Le site bloque les navigateurs automatisés : nous n’avons vu que sa protection contre les robots. Si le site est à vous, autorisez le test, ou demandez-le à la personne qui gère cette protection.',
+      blank:
+        'La page a été chargée, mais n’affichait ni texte, ni commande, ni image. Ouvrez-la dans une fenêtre de navigation privée. Si elle y reste vide, l’un de ses scripts échoue.',
+      redirected: 'L’adresse mène à un autre site. Saisissez l’adresse de la page que vous voyez en l’ouvrant.',
       untestable:
-        'La page a été chargée, mais n’a pas pu être testée. Elle demande peut-être une connexion, bloque les navigateurs automatisés ou n’affiche rien.',
+        'La page a été chargée, mais n’a pas pu être testée. Elle pose peut-être d’abord une question, comme l’âge des visiteurs, ou empêche le navigateur de fonctionner.',
       signIn: 'Le site n’a pas accepté la connexion.',
       prepare: 'Une étape avant le test de la page a échoué.',
       robots:

@@ -689,8 +689,15 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
       unreachable: 'De pagina kon niet worden geladen. Controleer of het adres zonder inloggen in een privévenster van uw browser opent.',
       refused: 'Het adres leidt naar een plek die deze dienst niet mag openen, zoals een privénetwerk.',
       notHtml: 'Het adres leidt niet naar een webpagina. Vul het adres van een pagina in, niet dat van een bestand.',
+      signInPage:
+        'Het adres leidt naar een inlogpagina. We kunnen alleen openbare pagina’s testen. Vul het adres in van een pagina die zonder inloggen opent, zoals dat van de inlogpagina zelf.',
+      botWall:
+        'De site blokkeert geautomatiseerde browsers, dus we zagen alleen de bescherming tegen bots. Is de site van u, laat de test dan toe, of vraag het aan wie de bescherming beheert.',
+      blank:
+        'De pagina is geladen, maar toonde geen tekst, bedieningselement of afbeelding. Open haar in een privévenster van uw browser. Blijft ze daar ook leeg, dan faalt een van haar scripts.',
+      redirected: 'Het adres leidt naar een andere site. Vul het adres in van de pagina die u ziet als u het opent.',
       untestable:
-        'De pagina is geladen, maar kon niet worden getest. Misschien vraagt ze om in te loggen, blokkeert ze geautomatiseerde browsers of toont ze niets.',
+        'De pagina is geladen, maar kon niet worden getest. Misschien stelt ze eerst een vraag, zoals naar de leeftijd, of verhindert ze dat de browser werkt.',
       signIn: 'De site heeft het inloggen niet geaccepteerd.',
       prepare: 'Een stap vóór de test van de pagina is mislukt.',
       robots: 'De robots.txt van de site staat programma’s niet toe deze pagina te openen. Is de site van u, sta de pagina daar dan toe.',

@@ -858,8 +858,15 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
         'Nie udało się wczytać strony. Proszę sprawdzić, czy jej adres otwiera się bez logowania w prywatnym oknie przeglądarki.',
       refused: 'Adres prowadzi do miejsca, którego ta usługa nie może otwierać, na przykład do sieci prywatnej.',
       notHtml: 'Adres nie prowadzi do strony internetowej. Proszę podać adres strony, a nie pliku.',
+      signInPage:
+        'Adres prowadzi do strony logowania. Możemy badać tylko strony publiczne. Proszę podać adres strony, która otwiera się bez logowania, na przykład samej strony logowania.',
+      botWall:
+        'Witryna blokuje zautomatyzowane przeglądarki, więc zobaczyliśmy tylko ochronę przed botami. Jeśli to Państwa witryna, proszę zezwolić na badanie albo poprosić o to osobę, która zarządza ochroną.',
+      blank:
+        'Strona się wczytała, ale nie pokazała tekstu, elementu sterującego ani obrazu. Proszę otworzyć ją w prywatnym oknie przeglądarki. Jeśli tam też jest pusta, zawodzi któryś z jej skryptów.',
+      redirected: 'Adres prowadzi do innej witryny. Proszę podać adres strony, którą widać po jego otwarciu.',
       untestable:
-        'Strona się wczytała, ale nie udało się jej zbadać. Być może wymaga logowania, blokuje zautomatyzowane przeglądarki albo niczego nie pokazuje.',
+        'Strona się wczytała, ale nie udało się jej zbadać. Być może najpierw o coś pyta, na przykład o wiek, albo uniemożliwia działanie przeglądarki.',
       signIn: 'Witryna nie przyjęła logowania.',
       prepare: 'Krok przed badaniem strony nie powiódł się.',
       robots: 'Plik robots.txt witryny nie pozwala programom otwierać tej strony. Właściciel witryny może w nim zezwolić na tę stronę.',

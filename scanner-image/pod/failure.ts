@@ -27,15 +27,15 @@ export function firstPageFailure(url: URL, visit: FailedVisit, signedIn: boolean
     case 'document':
       return failed('target_not_html', ' Submit the URL of a web page.');
     case 'sign_in_page':
-      return signedIn ? failed('sign_in_failed', ' The site did not accept the sign-in.') : failed('no_page_tested');
+      return signedIn ? failed('sign_in_failed', ' The site did not accept the sign-in.') : failed('sign_in_required');
     case 'http_error':
       if (visit.status === 401)
         return signedIn
           ? failed('sign_in_failed', ' The site did not accept the sign-in.')
-          : failed('target_unreachable', ' To test the page, give the scan a sign-in.');
+          : failed('sign_in_required', ' To test the page, give the scan a sign-in.');
       return failed('target_unreachable');
     case 'redirected_away':
-      return failed('target_unreachable', ' Submit the URL that it redirects to.');
+      return failed('redirected_away', ' Submit the URL that it redirects to.');
     case 'robots_disallowed':
       return failed('robots_disallowed');
     case 'sign_in_lost':
@@ -44,10 +44,12 @@ export function firstPageFailure(url: URL, visit: FailedVisit, signedIn: boolean
     case 'timeout':
     case 'rate_limited':
       return failed('target_unreachable');
-    case 'crashed':
     case 'bot_wall':
-    case 'test_failed':
+      return failed('bot_wall');
     case 'not_rendered':
+      return failed('nothing_shown');
+    case 'crashed':
+    case 'test_failed':
     case 'redirected_to_gate':
     case 'excluded':
     case 'same_as':

@@ -105,7 +105,7 @@ describe('a page', () => {
   it('that shows nothing fails the scan as its first page', async () => {
     await open({ '/app': pageOf('<div id="root"></div>') });
     const error = await failureOf(scan(`${site.origin}/app`));
-    expect(error).to.include({ reason: 'no_page_tested' });
+    expect(error).to.include({ reason: 'nothing_shown' });
     expect(error.message).to.include('shows no visible text');
   });
 

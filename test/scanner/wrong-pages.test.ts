@@ -79,7 +79,7 @@ describe('responses that are not the page', () => {
 
   const ends: [path: string, reason: string, words: string][] = [
     ['/404', 'target_unreachable', '404'],
-    ['/wall', 'no_page_tested', 'Cloudflare'],
+    ['/wall', 'bot_wall', 'Cloudflare'],
     ['/image', 'target_not_html', 'image/svg+xml'],
     ['/dead', 'target_unreachable', 'could not'],
   ];

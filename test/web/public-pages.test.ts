@@ -263,6 +263,8 @@ describe('public pages', () => {
     expect(await page.locator('main').innerText()).to.not.include('net::');
     await page.locator('details').getByText(de.failed.details).click();
     expect(await page.locator('details [lang=en]').innerText()).to.match(/net::ERR_CONNECTION_REFUSED\.$/);
+    await page.goto(`/de/scan/${await storePublicScan(web, { phase: 'failed', reason: 'SignInRequired', message })}`);
+    expect(await page.locator('.lead').innerText()).to.equal(de.failed.reasons.signInPage);
     const future = sampleViolation('future-rule', 'minor', 'A rule of the future', [sampleNode('<p></p>', 'p')]);
     await page.goto(`/fr/scan/${await storePublicScan(web, { phase: 'done' }, sampleView([future]))}`);
     expect(await page.getByRole('heading', { name: 'A rule of the future' }).getAttribute('lang')).to.equal('en');

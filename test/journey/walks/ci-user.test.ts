@@ -59,6 +59,30 @@ describe('the user of a pipeline, in a log without colours at 80 columns', funct
     expect(text.match(/How to fix: /g)).to.have.length(3);
   });
 
+  it('fixes exactly what the log of a build without new violations names, and the build passes', async () => {
+    const main = await scan('-o', 'wide');
+    const baseline = /^Scan +(\S+)$/m.exec(main.text)![1]!;
+    const gate = ['--baseline', baseline, '--max-new-violations', '0', '--fail-on', 'critical', '--max-violations', '3'];
+    const build = await scan(...gate);
+    expect(build.code, build.text).to.equal(1);
+    expect(build.text)
+      .to.match(/^Baseline +0 new, 0 fixed, 5 unchanged$/m)
+      .and.include('Fix these 2 root causes and the scan passes.');
+    const named = build.text.slice(build.text.indexOf('Fix these')).matchAll(/^ {2}- [^]*?\(([a-z-]+)\)$/gm);
+    const rules = [...named].map(([, rule]) => rule!);
+    expect(rules).to.deep.equal(['label', 'link-name']);
+    const copy = await openShop(product.host, rules);
+    try {
+      const fixed = await job('scan', copy.url, '--max-pages', '3', ...gate);
+      expect(fixed.code, fixed.text).to.equal(0);
+      expect(fixed.text)
+        .to.match(/^Verdict +\S passed$/m)
+        .and.match(/^Baseline +0 new, 4 fixed, 1 unchanged$/m);
+    } finally {
+      copy.close();
+    }
+  });
+
   it('accepts what is there, and the gate passes', async () => {
     const until = new Date(Date.now() + 90 * 86_400_000).toISOString().slice(0, 10);
     const about = ['--reason', 'Found before we tested.', '--owner', 'shop team', '--until', until, '-o', 'known-issues.yaml'];

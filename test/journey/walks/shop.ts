@@ -17,15 +17,26 @@ const PAGES: Readonly<Record<string, readonly [title: string, body: string]>> = 
   '/offers': ['Offers', '<p style="color:#bbb">Only today</p>'],
 };
 
-/** @param host where scanners reach it */
-export async function openShop(host: string): Promise<Shop> {
+/** What a developer changes in the markup for each rule. */
+const FIXES: Readonly<Record<string, readonly [fault: string, fixed: string]>> = {
+  'link-name': [CART, '<a id="cart" href="/offers">Cart</a>'],
+  label: ['<input name="mail">', '<label>E-mail <input name="mail"></label>'],
+  'color-contrast': ['color:#bbb', 'color:#333'],
+};
+
+/**
+ * @param host where scanners reach it
+ * @param fixed the rules whose faults this copy of the shop does not have
+ */
+export async function openShop(host: string, fixed: readonly string[] = []): Promise<Shop> {
   let shared = CART;
   const server = createServer((request, response) => {
     const page = PAGES[new URL(request.url!, 'http://shop').pathname];
     if (page === undefined) return void response.writeHead(404).end();
     const [title, body] = page;
     const html = `<!doctype html><html lang="en"><head><title>${title}</title></head><body><header>${shared}</header><main><h1>${title}</h1>${body}</main></body></html>`;
-    response.writeHead(200, { 'content-type': 'text/html' }).end(html);
+    const copy = fixed.reduce((markup, rule) => markup.replace(...FIXES[rule]!), html);
+    response.writeHead(200, { 'content-type': 'text/html' }).end(copy);
   });
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   return {
