@@ -106,7 +106,7 @@ describe("the chart's values", () => {
       expect(template.metadata.labels).to.include({ team: 'web', ...selector.matchLabels });
       expect(selector.matchLabels).to.not.have.property('team');
     }
-    expect(operatorOf(objects).scannerPod.labels).to.deep.equal({ team: 'web' });
+    expect(operatorOf(objects).scannerPod.labels).to.deep.equal({ team: 'web', 'sidecar.istio.io/inject': 'false' });
     expect(refusalOf({ ...PLAIN, commonLabels: { 'app.kubernetes.io/name': 'x' } })).to.match(/commonLabels/);
   });
 
@@ -217,8 +217,9 @@ describe("the chart's values", () => {
     expect(operatorOf(objects).scannerPod).to.deep.equal({
       ...same,
       resources: { requests: { cpu: 1, memory: '768Mi' }, limits: { memory: '3Gi', cpu: '2' } },
-      labels: podLabels,
-      annotations: podAnnotations,
+      // No sidecars, unless the values ask for them.
+      labels: { ...podLabels, 'sidecar.istio.io/inject': 'false' },
+      annotations: { ...podAnnotations, 'linkerd.io/inject': 'disabled' },
       env: extras['scanner.extraEnv'],
       volumes: extras['scanner.extraVolumes'],
       volumeMounts: extras['scanner.extraVolumeMounts'],
