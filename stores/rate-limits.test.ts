@@ -23,7 +23,9 @@ describe('local rate limits', () => {
     const denied = await limits.admit([perKey]);
     // The first request arrived 5.001 s ago and leaves the window 10.001 s after its arrival.
     expect(denied).to.include({ ok: false, retryAfterSeconds: 5 });
-    now += 5_000;
+    now += 4_999;
+    expect((await limits.admit([perKey])).ok).to.equal(false);
+    now += 1;
     expect((await limits.admit([perKey])).ok).to.equal(true);
     expect((await limits.admit([perKey])).ok).to.equal(false);
   });

@@ -133,6 +133,14 @@ describe('queue controller', () => {
     await second;
   });
 
+  it('plans again soon after a write found another version of a scan', async () => {
+    const { writes, reconcile } = controllerOf(['a/1']);
+    const planned = reconcile();
+    await settle();
+    writes[0]!.fail(new KubernetesError(409, 'Conflict', 'the object has been modified'));
+    expect(await planned).to.deep.equal({ requeueAfterMs: 200 });
+  });
+
   it('leaves out only the scan whose write fails at once', async () => {
     const { writes, started, reconcile } = controllerOf(['a/1', 'a/2'], 10);
     const planned = reconcile();

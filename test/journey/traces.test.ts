@@ -36,7 +36,7 @@ describe('tracing of a scan', function () {
     const all = (): SeenSpan[] => collector.spans.filter((span) => span.traceId === traceId);
     await eventually(
       async () => all().map(({ name }) => name),
-      (names) => ['settle', 'run', 'scan'].every((name) => names.includes(name)),
+      (names) => ['POST /v1/ci/scans', 'settle', 'run', 'scan'].every((name) => names.includes(name)),
     );
     const spans = all();
     const one = (service: string, name: string): SeenSpan => {
