@@ -4,11 +4,12 @@ import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import type { Impact } from '../../core/scan/impacts.ts';
 import { chooseKnownIssues } from '../../core/scan/known-issues.ts';
-import { LOCALES } from '../../core/scan/locales.ts';
+import { type Locale, LOCALES } from '../../core/scan/locales.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import { rootCauseFingerprint } from '../../report/causes/root-causes.ts';
 import { annotationsOf, commentOf } from '../../report/comment/comment.ts';
 import { readBaseline } from '../../report/diff/baseline.ts';
+import { fixToPassCard } from '../../report/html/result.ts';
 import { capPage } from '../../report/results/cap-nodes.ts';
 import type { Report } from '../../report/schema/report.ts';
 import { causesToFix, fixToPass, FIXES_MAX } from '../../report/view/fix-to-pass.ts';
@@ -189,5 +190,18 @@ describe('what to fix to pass', () => {
       causes: causes.map(({ fingerprint, rule, impact, elements, pages }) => ({ fingerprint, rule, impact, elements, pages })),
     });
     expect(viewOf(reportOf(main))).to.not.have.property('to_pass');
+  });
+
+  it('is a card with links, folded where it does not suffice, and absent if it has no words', () => {
+    const cardOf = (view: ReportView, locale: Locale = 'en'): string => String(fixToPassCard(view, (cause) => `#${cause}`, locale));
+    const few = viewOf(reportOf([faultsOf('image-alt', 'aaa', 'bbb', 'ccc', 'ddd', 'eee', 'fff')], { thresholds: { maxViolations: 0 } }));
+    expect(cardOf(few).match(/<a href="#[0-9a-f]{16}"/g)).to.have.length(6);
+    expect(cardOf(few)).to.include('<ol start="6">').and.include('Show 1 more root cause');
+    expect(cardOf(few, 'de')).to.include('Beheben Sie diese 6 Ursachen').and.include('1 weitere Ursache anzeigen');
+    const short = viewOf(reportOf(main, { thresholds: { failOnSeverity: 'critical', minCoverage: 90 }, untested: 2 }));
+    expect(cardOf(short)).to.match(/<\/p>\s*<details>\s*<summary>2 root causes</);
+    const { to_pass: _, ...earlier } = few;
+    const later = { ...few, to_pass: { ...few.to_pass!, left: [{ name: 'maxFuture' }] } } as unknown as ReportView;
+    expect([cardOf(earlier), cardOf(later)]).to.deep.equal(['', '']);
   });
 });
