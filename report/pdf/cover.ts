@@ -56,7 +56,8 @@ export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownIn
   };
   const toPass = fixToPass(report);
   if (toPass !== null) drawToPass(flow, report, toPass, i18n, shownInFull);
-  else drawLeading(flow, report, i18n, { shownInFull, room: flow.left() - flow.measure(tables) - noteHeight });
+  if (toPass === null || toPass.causes.length === 0)
+    drawLeading(flow, report, i18n, { shownInFull, room: flow.left() - flow.measure(tables) - noteHeight });
   flow.need(flow.measure(tables));
   tables(flow);
   // At the bottom of the page. The section at the end of the report says the same at length.

@@ -12,6 +12,7 @@ import {
   readPageFindings,
   selectCauses,
 } from '../../api/dashboard/findings/select.ts';
+import type { Thresholds } from '../../core/scan/thresholds.ts';
 import { READ_LIMITS } from '../../api/scans/scan-views.ts';
 import type { ReportNode, ReportPage } from '../../report/schema/page.ts';
 import { type ReportView, VIEW_LIMITS, type ViewObjects, viewObjectsOf } from '../../report/view/view.ts';
@@ -70,6 +71,15 @@ describe('the selection of root causes', () => {
     const none = await listed(objects.view, { page: 1, rule: 'nothing' }, read);
     expect(rangeOf(none)).to.equal(`No root cause matches, among the first ${first} of 1,600 on this page.`);
     expect(rangeOf(await listed(objects.view, { page: 1, list: 'review' }, read))).to.match(/among the first \d+ of 400 on this page\.$/);
+  });
+
+  it('leads with the causes that remove the most violations, unless the page says what to fix to pass', async () => {
+    const leads = async (thresholds: Thresholds) => {
+      const objects = viewObjectsOf(reportOf(sampleInput(thresholds), [samplePage(SITE, 'Home', [images(8)])]));
+      return (await listed(objects.view, {}, readerOf(objects).read)).includes('id="leading-causes"');
+    };
+    // Without a baseline, no fix meets the threshold for new violations.
+    expect(await Promise.all([leads({}), leads({ maxViolations: 0 }), leads({ maxNewViolations: 0 })])).to.deep.equal([true, false, true]);
   });
 
   describe('by page', () => {

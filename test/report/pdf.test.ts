@@ -219,6 +219,8 @@ describe('PDF report', () => {
     expect(textsOf(elements, 'P')).to.include('7 critical violations, 12 serious violations, 3 moderate violations.');
     expect(of(elements, 'Figure')[0]!.dict['Alt']).to.equal('Severity: Critical');
     expect(textsOf((await rendered(cleanReport({}))).elements, 'H2')[0]).to.equal('No violations found');
+    const uncompared = textsOf((await rendered(smallReport({ maxNewViolations: 0 }))).elements, 'P').join('\n');
+    expect(uncompared).to.match(/Fixing violations is not enough to pass: [^]*Fixing these 4 root causes removes 100%/);
     const many = await rendered(largeReport(1, 40, true));
     const pages = of(many.elements, 'Table').map(
       ({ children }) =>

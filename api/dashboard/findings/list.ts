@@ -55,7 +55,7 @@ export function causeList(data: CausesData): Html {
     }
     ${lines.length === 0 ? html`<p>${NOTHING_FOUND[query.list]}</p>` : html`${!isNarrowed && query.part === 1 && intro(data)} ${filterForm(data)}`}
     ${lines.length > 0 && html`<p><span id="causes-shown">${rangeText(data)}</span> ${sizeLink(data)}</p>`}
-    ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { view, open: at < (view.to_pass === undefined ? OPEN : 1), pictureSrc: (name) => picturePath(scanId, pictureName(name)), action: data.mayAccept && query.list === 'violations' && acceptLink(data, cause) }))}</ul>`}
+    ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { view, open: at < (saysWhatToFix(view) ? 1 : OPEN), pictureSrc: (name) => picturePath(scanId, pictureName(name)), action: data.mayAccept && query.list === 'violations' && acceptLink(data, cause) }))}</ul>`}
     ${pagination({
       previous: query.part > 1 ? causesHref(scanId, { ...query, part: query.part - 1 }) : null,
       next: query.part * query.size < matching ? causesHref(scanId, { ...query, part: query.part + 1 }) : null,
@@ -96,8 +96,11 @@ function intro(data: CausesData): Html {
   if (query.list === 'advice')
     return html`<p>Best practices that WCAG does not require, for ${count(ELEMENTS, view.advice_elements)}. They are not violations and do not change the score.</p>`;
   return html`${lines.some((line) => hasState(line, 'new')) && html`<p>Those that the baseline does not have are first.</p>`}
-    ${view.to_pass === undefined && data.totals.violations > view.leading.causes.length && leadingCauses(data)}`;
+    ${!saysWhatToFix(view) && data.totals.violations > view.leading.causes.length && leadingCauses(data)}`;
 }
+
+/** Whether the page has a list of what to fix to pass. */
+const saysWhatToFix = ({ to_pass: toPass }: CausesData['view']): boolean => (toPass?.causes.length ?? 0) > 0;
 
 /** What to fix first. */
 function leadingCauses({ view, scanId }: CausesData): Html {
