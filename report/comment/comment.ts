@@ -51,12 +51,10 @@ export function commentOf(report: Report, options: CommentOptions): string {
   const head = headOf(report, options, i18n);
   const { toPass, causes } = causesToFix(report);
   const { title, total } = titleOf(report, toPass, i18n);
-  // The sentence that says what to fix is about all of them.
-  const most = Math.max(options.causes, toPass?.causes.length ?? 0);
   const entries: string[] = [];
   let shown = 0;
   let length = head.length + title.length + FOOTER_MAX;
-  for (const cause of causes.slice(0, most)) {
+  for (const cause of causes.slice(0, options.causes)) {
     const entry = entryOf(cause, report, i18n);
     length += entry.length + 1;
     if (length > options.maxCharacters) break;

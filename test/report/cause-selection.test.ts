@@ -171,7 +171,7 @@ describe('the page of a page', () => {
   it('does not take an element to review for the violation of the same cause on another page', async () => {
     const objects = objectsOf([samplePage(SITE, 'Home', [], [images(1)]), samplePage(`${SITE}other`, 'Other', [images(1)])]);
     const text = await bodyOf(objects, ({ causes }) => Object.assign(causes[0]!, { new_elements: causes[0]!.elements }));
-    expect(text).to.include('Needs review (1 root cause)').and.not.include('About this cause');
+    expect(text).to.include('Needs manual review (1 root cause)').and.not.include('About this cause');
     expect(text).to.not.match(/>New</);
   });
 });
