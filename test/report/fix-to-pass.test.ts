@@ -80,7 +80,7 @@ const fixed = (report: Report) => {
   const fix = fixToPass(report)!;
   return { ...fix, named: fix.causes.map(({ rule, examples, elements }) => `${rule} ${examples[0]!.selector.split(':')[0]} ${elements}`) };
 };
-const commented = (report: Report): string => commentOf(report, { causes: 2, maxCharacters: 60_000 });
+const commented = (report: Report): string => commentOf(report, { causes: 10, maxCharacters: 60_000 });
 
 const WORDS = ['logo', 'cart', 'sale', 'menu', 'hero', 'foot'];
 const fault = fc.record({ rule: fc.constantFrom(...(Object.keys(RULES) as Rule[])), name: fc.constantFrom(...WORDS) });
