@@ -32,6 +32,9 @@ export const scanPath = (scanId: string): string => `/dashboard/scans/${scanId}`
 /** The list of the pages of a scan. */
 export const pagesPath = (scanId: string): string => `${scanPath(scanId)}/pages`;
 
+/** The success criteria of a scan. */
+export const criteriaPath = (scanId: string): string => `${scanPath(scanId)}/criteria`;
+
 /** What was found on one page of a scan. @param page its number in the scan, from 1 */
 export const pagePath = (scanId: string, page: number | string): string => `${pagesPath(scanId)}/${page}`;
 

@@ -11,10 +11,10 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4285, tests: 1573 },
-  report: { production: 13790, tests: 1750 },
+  report: { production: 13945, tests: 1750 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8840, tests: 635 },
-  api: { production: 24084, tests: 2360 },
+  api: { production: 24110, tests: 2360 },
   operator: { production: 11625, tests: 8620 },
   'scanner-image': { production: 13230, tests: 3622 },
   cli: { production: 4800, tests: 366 },
@@ -28,9 +28,9 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 657,
+  'production files': 658,
   'production files below 25 lines': 30,
-  'production lines over 150 characters': 335,
+  'production lines over 150 characters': 339,
   'comments with a sentence over 30 words': 0,
   'files deeper than two folders below their package': 0,
 };

@@ -3,6 +3,7 @@ import type { Report } from '../schema/report.ts';
 import type { CauseContext } from './guidance.ts';
 import { CAUSES_IN_FULL, drawAdvice, drawCauses, drawReviews } from './causes.ts';
 import { drawCover } from './cover.ts';
+import { drawCriteria } from './criteria.ts';
 import { createFlow, type Flow } from './flow.ts';
 import { drawGaps } from './gaps.ts';
 import { line, TYPE } from './palette.ts';
@@ -39,6 +40,7 @@ export async function renderPdf(report: Report, options: PdfOptions = {}): Promi
   await drawCauses(flow, report, context, outline);
   await drawReviews(flow, report, context, outline);
   drawAdvice(flow, report, i18n, outline);
+  drawCriteria(flow, report, i18n, outline);
   drawPages(flow, report, i18n, outline);
   drawGaps(flow, report, i18n, outline);
   drawAbout(flow, report, i18n, outline);

@@ -77,6 +77,14 @@ export function criterionOutcome(outcomes: ReadonlyMap<string, Outcome>, rules: 
   return OUTCOMES.find((outcome) => found.has(outcome));
 }
 
+/** What the tests say about a criterion. Only a failed one is certain, because rules test parts of criteria. */
+export const CRITERION_STATES = ['failed', 'needs_review', 'passed', 'untested'] as const;
+export type CriterionState = (typeof CRITERION_STATES)[number];
+
+/** The worst outcome over all pages. Untested: no rule tests it, or no page has what its rules are about. */
+export const criterionState = ({ pages }: Pick<ReportCriterion, 'pages'>): CriterionState =>
+  CRITERION_STATES.find((state) => state !== 'untested' && pages[state] > 0) ?? 'untested';
+
 /**
  * Derives the rules that ran and the criteria of the target, with the numbers of pages. The operator derives them again.
  * @param table the rules that the positions of pages refer to

@@ -6,7 +6,7 @@ import { Type, type Static } from 'typebox';
 import { nullable } from '../../core/schemas.ts';
 import type { ThresholdCheck } from '../../core/scan/thresholds.ts';
 import { PAGE_CAVEATS, ReportNode, ReportViolation, TestedPage, UntestedPage } from '../schema/page.ts';
-import { PagePicture, Report, ReportPicture } from '../schema/report.ts';
+import { PagePicture, Report, ReportCriterion, ReportPicture } from '../schema/report.ts';
 import { RootCause } from '../schema/root-cause.ts';
 
 /** The maximum size of a view, in bytes of JSON. */
@@ -114,6 +114,8 @@ export const ReportView = Type.Object({
   pages_with_gaps: Count,
   pictures: Type.Array(ReportPicture),
   page_pictures: Type.Array(PagePicture),
+  /** All success criteria of the conformance target, in the order of WCAG. Views of earlier versions have none. */
+  criteria: Type.Optional(Type.Array(Type.Pick(ReportCriterion, ['id', 'level', 'pages']))),
   /** Failing elements, worst first; only if the scan tested one page. */
   issues: Type.Array(ViewIssue),
   /** The number of violations of the scan, whether or not they are listed. */

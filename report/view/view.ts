@@ -62,6 +62,7 @@ export function viewObjectsOf(report: Report): ViewObjects {
     pages_with_gaps: tested.filter(isIncomplete).length,
     pictures: [],
     page_pictures: [],
+    criteria: report.criteria.map(({ id, level, pages: outcomes }) => ({ id, level, pages: outcomes })),
     issues: [],
     issues_total: counts.total,
   } satisfies ReportView;

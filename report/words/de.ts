@@ -156,6 +156,20 @@ export const report: Translated<'report', 'de'> = {
     one: '{n} weitere Ursache ist hier nicht aufgeführt. Der JSON-Export enthält sie.',
     other: '{n} weitere Ursachen sind hier nicht aufgeführt. Der JSON-Export enthält alle.',
   },
+  byCriterion: {
+    heading: 'Erfolgskriterien',
+    intro:
+      'Regeln prüfen nur Teile eines Erfolgskriteriums. Sicher ist deshalb nur, welche verletzt sind. Alle anderen muss ein Mensch prüfen, auch wenn die Regeln keinen Verstoß fanden. Diese Tabelle sagt nichts über die Konformität aus.',
+    criterion: 'Kriterium',
+    level: 'Stufe',
+    pages: 'Seiten mit Verstoß',
+    states: {
+      failed: 'Verletzt',
+      needs_review: 'Von einem Menschen zu prüfen',
+      passed: 'Von Regeln bestanden',
+      untested: 'Von keiner Regel geprüft',
+    },
+  },
   pagesHeading: 'Geprüfte Seiten',
   page: 'Seite',
   pages: 'Seiten',

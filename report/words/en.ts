@@ -1,4 +1,5 @@
 /** The catalogue of English. */
+import type { CriterionState } from '../results/rule-outcomes.ts';
 import type { FrameFailureReason, Landmark, PageCaveatKind, PageFailureReason } from '../schema/page.ts';
 import type { ReportConsent } from '../schema/report.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
@@ -91,6 +92,20 @@ export const report = {
   leftOutCauses: {
     one: '{n} more root cause is not shown here. The JSON export contains it.',
     other: '{n} more root causes are not shown here. The JSON export contains all of them.',
+  },
+  byCriterion: {
+    heading: 'Success criteria',
+    intro:
+      'Rules test only parts of a success criterion, so only a failed one is certain. A person must check all others, also those that passed by rules. This table does not claim conformance.',
+    criterion: 'Criterion',
+    level: 'Level',
+    pages: 'Pages that failed',
+    states: {
+      failed: 'Failed',
+      needs_review: 'To be looked at by a person',
+      passed: 'Passed by rules',
+      untested: 'Not tested by rules',
+    } satisfies Record<CriterionState, string>,
   },
   pagesHeading: 'Tested pages',
   page: 'Page',

@@ -169,6 +169,20 @@ export const report: Translated<'report', 'fr'> = {
     many: '{n} d’autres causes ne sont pas reprises ici. L’export JSON les contient toutes.',
     other: '{n} autres causes ne sont pas reprises ici. L’export JSON les contient toutes.',
   },
+  byCriterion: {
+    heading: 'Critères de succès',
+    intro:
+      'Les règles ne testent que des parties d’un critère de succès : seul un critère non respecté est certain. Une personne doit vérifier tous les autres, même ceux que les règles valident. Ce tableau n’est pas une déclaration de conformité.',
+    criterion: 'Critère',
+    level: 'Niveau',
+    pages: 'Pages en échec',
+    states: {
+      failed: 'Non respecté',
+      needs_review: 'À vérifier par une personne',
+      passed: 'Validé par les règles',
+      untested: 'Non testé par les règles',
+    },
+  },
   pagesHeading: 'Pages testées',
   page: 'Page',
   pages: 'Pages',

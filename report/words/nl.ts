@@ -156,6 +156,20 @@ export const report: Translated<'report', 'nl'> = {
     one: 'Nog {n} oorzaak is hier weggelaten. De JSON-export bevat hem.',
     other: 'Nog {n} oorzaken zijn hier weggelaten. De JSON-export bevat ze allemaal.',
   },
+  byCriterion: {
+    heading: 'Succescriteria',
+    intro:
+      'Regels testen slechts delen van een succescriterium. Alleen een niet voldaan criterium is dus zeker. Een mens moet alle andere controleren, ook die volgens de regels in orde zijn. Deze tabel zegt niets over conformiteit.',
+    criterion: 'Criterium',
+    level: 'Niveau',
+    pages: 'Pagina’s met fout',
+    states: {
+      failed: 'Niet voldaan',
+      needs_review: 'Door een mens te controleren',
+      passed: 'Volgens regels in orde',
+      untested: 'Niet door regels getest',
+    },
+  },
   pagesHeading: 'Geteste pagina’s',
   page: 'Pagina',
   pages: 'Pagina’s',

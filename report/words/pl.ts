@@ -194,6 +194,20 @@ export const report: Translated<'report', 'pl'> = {
     many: 'Pominięto tu jeszcze {n} przyczyn. Wszystkie zawiera eksport JSON.',
     other: 'Pominięto tu jeszcze {n} przyczyny. Wszystkie zawiera eksport JSON.',
   },
+  byCriterion: {
+    heading: 'Kryteria sukcesu',
+    intro:
+      'Reguły sprawdzają tylko części kryterium sukcesu, więc pewne jest tylko kryterium niespełnione. Wszystkie inne musi sprawdzić człowiek, także te zaliczone przez reguły. Ta tabela nie stwierdza zgodności.',
+    criterion: 'Kryterium',
+    level: 'Poziom',
+    pages: 'Strony z błędem',
+    states: {
+      failed: 'Niespełnione',
+      needs_review: 'Do sprawdzenia przez człowieka',
+      passed: 'Zaliczone przez reguły',
+      untested: 'Niesprawdzone przez reguły',
+    },
+  },
   pagesHeading: 'Zbadane strony',
   page: 'Strona',
   pages: 'Strony',

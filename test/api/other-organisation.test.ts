@@ -12,6 +12,7 @@ import { issueKey } from '../support/issue-key.ts';
 import { addWebhook } from '../support/add-webhook.ts';
 import { createScheduleResources } from '../../stores/schedules/schedule-resources.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
+import { smallReport } from '../report/samples.ts';
 import { storeView } from '../web/scan-views.ts';
 import { tokenIn } from './client.ts';
 import { useContext, SUBMISSION, type ApiContext } from './context.ts';
@@ -29,6 +30,9 @@ async function storePictures(context: ApiContext, scanId: string): Promise<void>
   await storeView(context, scanId, {}, ({ pictures }) =>
     pictures.push({ fingerprint: FINGERPRINT, offset: 0, bytes: 5, width: 1, height: 1, page_url: 'https://example.com/' }),
   );
+  // From which the formats are made.
+  const exported = await context.stores.reports.uploadLink(reportKeys(scanId).export, 'application/json', 60);
+  await fetch(exported, { method: 'PUT', body: JSON.stringify(smallReport()), headers: { 'content-type': 'application/json' } });
   const link = await context.stores.reports.uploadLink(reportKeys(scanId).pictures, PICTURES_TYPE, 60);
   await fetch(link, { method: 'PUT', body: 'bytes', headers: { 'content-type': PICTURES_TYPE } });
 }

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   criterionOutcome,
+  criterionState,
   numberRules,
   OUTCOMES,
   outcomesOn,
@@ -64,4 +65,16 @@ describe('the rules that ran', () => {
     expect(criterionOutcome(new Map([['label', 'passed']]), ['image-alt'])).to.equal(undefined);
     expect(criterionOutcome(new Map([['label', 'passed']]), [])).to.equal(undefined);
   });
+});
+
+describe('the state of a success criterion', () => {
+  const none = { failed: 0, needs_review: 0, passed: 0, not_applicable: 0 };
+  for (const [pages, state] of [
+    [{ ...none, failed: 1, needs_review: 2, passed: 9 }, 'failed'],
+    [{ ...none, needs_review: 1, passed: 9 }, 'needs_review'],
+    [{ ...none, passed: 1, not_applicable: 9 }, 'passed'],
+    [{ ...none, not_applicable: 9 }, 'untested'],
+    [none, 'untested'],
+  ] as const)
+    it(`is ${state} for ${JSON.stringify(pages)}`, () => expect(criterionState({ pages })).to.equal(state));
 });

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
 import { withDefaults } from '../../core/scan/options.ts';
 import { outcomeOf } from '../../report/results/results.ts';
+import { criterionState } from '../../report/results/rule-outcomes.ts';
 import { ALL_CAUSES } from '../../api/dashboard/findings/select.ts';
 import { expectAccessible } from './accessible.ts';
 import { PICTURE_SIZE, storePicture, takePicture } from './element-pictures.ts';
@@ -129,6 +130,22 @@ describe('the root causes of a scan', () => {
     const own = report.pictures.filter(({ page_url }) => page_url === url).length;
     expect(shown).to.equal(own).and.be.below(causes);
     await expectAccessible(page, 'dashboard-scan-page-map');
+  });
+
+  it('are summed up by success criterion, and nothing in it claims conformance', async () => {
+    const { page, report } = await open(4, 75);
+    await page.locator('#criteria > summary').click();
+    await expectAccessible(page, 'dashboard-scan-causes');
+    expect(await page.locator('#criteria').innerText()).to.include('does not claim conformance');
+    await follow(page.getByRole('link', { name: `Show all ${report.criteria.length} criteria` }));
+    const rows = await page.locator('#criteria-table tbody tr').allInnerTexts();
+    expect(rows).to.have.length(report.criteria.length);
+    for (const [at, { id, pages }] of report.criteria.entries())
+      expect(rows[at])
+        .to.match(new RegExp(`^${id.replaceAll('.', '\\.')} `))
+        .and.include(pages.failed > 0 ? 'Failed' : criterionState({ pages }) === 'untested' ? 'Not tested by rules' : '');
+    expect(report.criteria.some(({ pages }) => pages.failed > 0)).to.equal(true);
+    await expectAccessible(page, 'dashboard-scan-criteria');
   });
 
   it('can be seen one page at a time, with the place of each element, and from page to page', async () => {

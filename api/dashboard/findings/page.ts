@@ -2,9 +2,10 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import type { PageCauses } from '../../../report/view/findings.ts';
 import type { ReportView, ViewPage } from '../../../report/view/schema.ts';
-import { pagePath, pagesPath, scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
+import { criteriaPath, pagePath, pagesPath, scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
 import { pagePictureName, pictureName } from '../../scans/scan-views.ts';
 import { definitions, link, notice, pagination } from '../../web/components.ts';
+import { criteriaCounts, criteriaTable } from '../../../report/html/criteria.ts';
 import { html, type Html } from '../../../report/html/html.ts';
 import { pageFindings } from '../../../report/html/page-findings.ts';
 import { pageName, testedBadge } from '../../../report/html/pages.ts';
@@ -40,6 +41,15 @@ export const findingPages: FastifyPluginAsync = async (scope) => {
     const { row, view } = await viewed(request);
     const body = pageList(row.id, view, readPageListQuery(request.query as Record<string, unknown>));
     return reply.page(titledPage({ request, title: 'Pages of the scan', active: 'scans', trail: trailTo(row), body }));
+  });
+
+  scope.get(criteriaPath(':id'), { config }, async (request, reply) => {
+    const { row, view } = await viewed(request);
+    const body =
+      view.criteria === undefined
+        ? notice({ title: 'This scan was stored by an earlier version', body: 'Only its JSON export has the success criteria.' })
+        : html`${criteriaCounts(view.criteria)} ${criteriaTable(view.criteria)}`;
+    return reply.page(titledPage({ request, title: 'Success criteria', active: 'scans', trail: trailTo(row), body }));
   });
 
   scope.get<{ Params: { page: string } }>(pagePath(':id', ':page'), { config }, async (request, reply) => {

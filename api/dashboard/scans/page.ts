@@ -1,7 +1,7 @@
 /** The page of one scan: while it is in progress, and when it has ended. Pure. */
 import { isTerminal, LIVE_PHASES, type LivePhase } from '../../../core/scan/phases.ts';
 import { pageCountsOf } from '../../../report/view/verdict.ts';
-import { scanPath, sitePath } from '../../../core/web-paths.ts';
+import { criteriaPath, scanPath, sitePath } from '../../../core/web-paths.ts';
 import type { CsvTable } from '../../../report/schema/objects.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
@@ -19,6 +19,7 @@ import {
   progress,
   visuallyHidden,
 } from '../../web/components.ts';
+import { criteriaCounts } from '../../../report/html/criteria.ts';
 import { attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import type { ActorNames } from '../names.ts';
 import { causeList } from '../findings/list.ts';
@@ -144,8 +145,17 @@ function findings(data: ScanPageData): Html {
       title: 'This scan has no findings to show',
       body: 'They are not in the object store. Download the PDF or the JSON export.',
     });
-  return html`${causeList({ ...causes, scanId: row.id, view, mayAccept })} ${pagesSummary(row.id, view)}`;
+  return html`${causeList({ ...causes, scanId: row.id, view, mayAccept })} ${criteria(row.id, view)} ${pagesSummary(row.id, view)}`;
 }
+
+/** Nothing for a view that was made before views had criteria. */
+const criteria = (id: string, { criteria: all = [] }: ReportView): Html | false =>
+  all.length > 0 &&
+  html`<details class="card folded" id="criteria">
+    <summary><h2>Success criteria</h2></summary>
+    ${criteriaCounts(all)}
+    <p>${link(`Show all ${all.length} criteria`, criteriaPath(id))}</p>
+  </details>`;
 
 interface ScanProgressData {
   row: ScanRow;
