@@ -1,4 +1,9 @@
-/** One trace from the caller's span through API and operator to the pod. */
+/**
+ * One trace from the caller's span through API and operator to the pod. All processes have addresses of IPv6 alone: API, operator, pod,
+ * MongoDB, NATS, object store, Kubernetes API, collector and site. A cluster has the addresses that it has.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { startCollector, type Collector, type SeenSpan } from '../support/collector.ts';
 import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
@@ -8,12 +13,15 @@ describe('tracing of a scan', function () {
   let collector: Collector;
   let product: WholeProduct;
   before(async () => {
-    collector = await startCollector(process.env.KUBECONFIG ? process.env.CURBCUT_CLUSTER_HOST_IP : undefined);
-    product = await startWholeProduct({
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=curbcut',
-      SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    });
+    collector = await startCollector(process.env.KUBECONFIG ? process.env.CURBCUT_CLUSTER_HOST_IP : '::1');
+    product = await startWholeProduct(
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=curbcut',
+        SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      },
+      '::1',
+    );
   });
   after(async () => {
     await product?.close();
@@ -21,6 +29,7 @@ describe('tracing of a scan', function () {
   });
 
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  let id: string;
   const submit = async (flags: string, pages: number): Promise<string> => {
     const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-${flags}` };
     const body = JSON.stringify({ url: product.demoUrl, max_pages: pages });
@@ -32,7 +41,7 @@ describe('tracing of a scan', function () {
   };
 
   it('produces one trace: request, queue, run, pod with pages and uploads, ingest and settle', async () => {
-    const id = await submit('01', 2);
+    id = await submit('01', 2);
     const all = (): SeenSpan[] => collector.spans.filter((span) => span.traceId === traceId);
     await eventually(
       async () => all().map(({ name }) => name),
@@ -70,5 +79,16 @@ describe('tracing of a scan', function () {
       expect(BigInt(span.endTimeUnixNano) >= BigInt(span.startTimeUnixNano), span.name).to.equal(true);
     }
     expect(new Set(spans.map(({ spanId }) => spanId)).size).to.equal(spans.length);
+  });
+
+  it('gives its reports on IPv6 alone', async function () {
+    if (process.env.KUBECONFIG) return this.skip();
+    expect([product.url, product.demoUrl].map((url) => new URL(url).hostname)).to.deep.equal(['[::1]', '[::1]']);
+    const [pdf, json] = [join(product.dir, 'report.pdf'), join(product.dir, 'report.json')];
+    const { code, stderr } = await product.curbcut('report', id, '--pdf', pdf, '--export', json);
+    expect(code, stderr).to.equal(0);
+    expect(await readFile(pdf, 'latin1')).to.match(/^%PDF/);
+    const { pages } = JSON.parse(await readFile(json, 'utf8')) as { pages: { url: string }[] };
+    expect([...new Set(pages.map(({ url }) => new URL(url).hostname))]).to.deep.equal(['[::1]']);
   });
 });

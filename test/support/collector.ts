@@ -1,6 +1,7 @@
 /** An OpenTelemetry collector for tests: receives spans by OTLP over HTTP and records them. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { hostInUrl } from '../../platform/listen.ts';
 
 export interface SeenSpan {
   service: string;
@@ -60,7 +61,7 @@ export async function startCollector(host = '127.0.0.1'): Promise<Collector> {
   });
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   return {
-    url: `http://${host}:${(server.address() as AddressInfo).port}`,
+    url: `http://${hostInUrl(host)}:${(server.address() as AddressInfo).port}`,
     spans,
     headers: () => headers,
     close: () =>
