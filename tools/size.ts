@@ -11,16 +11,16 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4285, tests: 1573 },
-  report: { production: 13945, tests: 1750 },
+  report: { production: 14445, tests: 1750 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8840, tests: 635 },
   api: { production: 24110, tests: 2360 },
   operator: { production: 11625, tests: 8620 },
   'scanner-image': { production: 13230, tests: 3622 },
-  cli: { production: 4800, tests: 366 },
+  cli: { production: 4815, tests: 366 },
   local: { production: 10005, tests: 3720 },
   'demo-site': { production: 121, tests: 0 },
-  test: { production: 0, tests: 56500 },
+  test: { production: 0, tests: 56620 },
   tools: { production: 3333, tests: 579 },
   bench: { production: 2199, tests: 0 },
 };
@@ -28,7 +28,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 658,
+  'production files': 663,
   'production files below 25 lines': 30,
   'production lines over 150 characters': 339,
   'comments with a sentence over 30 words': 0,

@@ -5,7 +5,7 @@ import { DASHBOARD_PATH, DOCS_PATH, KNOWN_ISSUES_PATH, SCANS_PATH } from '../../
 import { wordsIn } from '../../report/words/words.ts';
 import { attributes, html, type Html, type HtmlValue } from '../../report/html/html.ts';
 import { inLanguage, splitLanguage } from './languages.ts';
-import { button, visuallyHidden } from '../../report/html/elements.ts';
+import { button, logo, visuallyHidden } from '../../report/html/elements.ts';
 import { hiddenField } from './fields.ts';
 
 /** The person who is signed in, as layouts need it. The session plugin sets `request.viewer`. */
@@ -193,10 +193,3 @@ function document({ request, locale, title, head, body, scripts = [] }: Document
       </body>
     </html> `;
 }
-
-/** The mark: a kerb with a ramp down to the street, and the yellow domes that people feel with their feet. */
-const logo: Html = html`<svg class="logo" viewBox="0 0 40 32" width="40" height="32" aria-hidden="true" focusable="false">
-  <path class="logo-kerb" d="M0 6h15l16 16h9v8H0z" />
-  <circle class="logo-dome" cx="20.2" cy="8.2" r="2.6" /><circle class="logo-dome" cx="25" cy="13" r="2.6" />
-  <circle class="logo-dome" cx="29.8" cy="17.8" r="2.6" />
-</svg>`;

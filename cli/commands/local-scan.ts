@@ -154,7 +154,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
 /** @throws CliError if a file cannot be written */
 async function save({ pdf, export: exported, ...formats }: Files, results: ScannerResults, report: Report): Promise<void> {
   const { formatReport } = await import('../../report/formats/formats.ts');
-  const made = Object.entries(formats).map(([name, file]) => [file, formatReport(name as ReportFormat, report)] as const);
+  const made = Object.entries(formats).map(([name, file]) => [file, formatReport(name as ReportFormat, report, results.pictures)] as const);
   for (const [file, content] of [[pdf, results.pdf] as const, [exported, results.export] as const, ...made]) {
     if (file === undefined) continue;
     try {

@@ -29,6 +29,7 @@ const REPORTS = 'Reports:';
 /** The options of the commands that follow a scan. */
 export const OUTPUT_OPTIONS = {
   pdf: { value: 'FILE', meaning: 'save the PDF report', group: REPORTS },
+  html: { value: 'FILE', meaning: 'save the report as one HTML file with pictures, to send', group: REPORTS },
   export: { value: 'FILE', meaning: 'save the JSON export', group: REPORTS },
   sarif: { value: 'FILE', meaning: 'save SARIF 2.1.0, for code scanning', group: REPORTS },
   junit: { value: 'FILE', meaning: 'save JUnit XML, for test reports of CI systems', group: REPORTS },

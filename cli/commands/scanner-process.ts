@@ -25,6 +25,8 @@ interface LogLine {
 export interface ScannerResults {
   export: Buffer;
   pdf: Buffer;
+  /** Null: there are none. */
+  pictures: Buffer | null;
 }
 
 /** `failed`: the site could not be tested. `crashed`: the scanner itself ended early, for example because there is no Chromium. */
@@ -70,7 +72,7 @@ export async function runScanner(input: Omit<PodInput, 'uploads'>, deps: Scanner
     const [exported, pdf] = [store.objects.get('/export'), store.objects.get('/pdf')];
     if (message === null || exported === undefined || pdf === undefined)
       return { ok: false, reason: 'crashed', message: failure ?? 'The scanner ended without a result.' };
-    return { ok: true, results: { export: exported, pdf } };
+    return { ok: true, results: { export: exported, pdf, pictures: store.objects.get('/pictures') ?? null } };
   } finally {
     if (child !== null) await stop(child);
     store.server.closeAllConnections();

@@ -51,7 +51,7 @@ export interface Client {
   submit(submission: Submission, idempotencyKey: string): Promise<Accepted>;
   /** Returns the current state of a scan, and the delay until the next poll. */
   poll(scanId: string): Promise<{ result: ScanResult; retryAfterSeconds: number | null }>;
-  reportLink(scanId: string, kind: 'pdf' | 'json'): Promise<Link>;
+  reportLink(scanId: string, kind: 'pdf' | 'json' | 'pictures'): Promise<Link>;
   /** Checks the API key. */
   me(): Promise<Me>;
   /** Requests the end of a scan. `accepted` is false if it has ended already. */
@@ -88,7 +88,7 @@ export function createClient(options: ClientOptions): Client {
     },
     poll,
     async reportLink(scanId, kind) {
-      const answer = await ask(`/v1/scans/${encodeURIComponent(scanId)}/report${kind === 'json' ? '/json' : ''}`);
+      const answer = await ask(`/v1/scans/${encodeURIComponent(scanId)}/report${kind === 'pdf' ? '' : `/${kind}`}`);
       if (answer.status !== 200) throw refusal(answer, baseUrl);
       return checked(Link, answer, baseUrl);
     },

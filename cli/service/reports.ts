@@ -102,10 +102,11 @@ async function saveFormats(
   const report = (await readExport(client, scanId)) as Report;
   // Loaded only here, because the command must start fast.
   const { formatReport } = await import('../../report/formats/formats.ts');
+  const pictures = files.html === undefined ? null : await readPictures(client, scanId, report);
   for (const [format, file] of Object.entries(files) as [ReportFormat, string][]) {
     let text;
     try {
-      text = formatReport(format, report);
+      text = formatReport(format, report, pictures);
     } catch {
       throw refuse('this command does not understand the JSON export. Check that it is not older than the service');
     }
@@ -119,21 +120,30 @@ async function saveFormats(
 
 /** Downloads the JSON export of a scan. @throws CliError */
 export async function readExport(client: Client, scanId: string): Promise<unknown> {
-  let text = '';
-  const why = await attempts(client, scanId, 'json', async (chunks) => {
-    const read: Uint8Array[] = [];
-    for await (const chunk of chunks) read.push(chunk);
-    text = Buffer.concat(read).toString();
-  });
-  if (why !== null) throw new CliError(`The JSON export of scan ${scanId} could not be downloaded: ${why}.`);
+  const text = await readObject(client, scanId, 'json', 'JSON export');
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.toString());
   } catch {
     throw new CliError(`The JSON export of scan ${scanId} is not JSON.`);
   }
 }
 
-type Kind = 'pdf' | 'json';
+/** Null if the report has none. */
+const readPictures = async (client: Client, scanId: string, { pictures, page_pictures = [] }: Report): Promise<Buffer | null> =>
+  pictures.length + page_pictures.length === 0 ? null : readObject(client, scanId, 'pictures', 'object with the pictures');
+
+/** @throws CliError */
+async function readObject(client: Client, scanId: string, kind: Kind, name: string): Promise<Buffer> {
+  const read: Uint8Array[] = [];
+  const why = await attempts(client, scanId, kind, async (chunks) => {
+    read.length = 0;
+    for await (const chunk of chunks) read.push(chunk);
+  });
+  if (why !== null) throw new CliError(`The ${name} of scan ${scanId} could not be downloaded: ${why}.`);
+  return Buffer.concat(read);
+}
+
+type Kind = Parameters<Client['reportLink']>[1];
 /** The service's names of its reports. */
 const KINDS = { pdf: 'pdf', export: 'json' } as const;
 type Receive = (chunks: AsyncIterable<Uint8Array>) => Promise<void>;

@@ -31,6 +31,8 @@ export interface CauseOptions {
   pictureSrc(fingerprint: string): string | null;
   /** What a person can do about it. */
   action?: HtmlValue;
+  /** The id of the line. Default: `cause-`, and the fingerprint. */
+  id?: string;
   /** More attributes of the line. */
   attributes?: Attributes;
 }
@@ -38,14 +40,14 @@ export interface CauseOptions {
 /** One line, which opens without scripts. */
 export function causeItem(cause: ShownCause, options: CauseOptions): Html {
   const { fingerprint, rule, impact, element } = cause.line;
-  const { locale = DEFAULT_LOCALE, view, open } = options;
-  return html`<li${attributes({ class: 'cause', id: `cause-${fingerprint}`, ...options.attributes })}>
+  const { locale = DEFAULT_LOCALE, view, open, id = `cause-${fingerprint}` } = options;
+  return html`<li${attributes({ class: 'cause', id, ...options.attributes })}>
     <details${attributes({ open })}>
       <summary>
         <h3>${severityBadge(impact, locale)} ${titleOf(view, rule, locale)} <code>${shown(element, 100)}</code></h3>
         <span class="cause-facts"><span>${extentOf(cause.line, locale)}</span>${newBadge(cause.line, locale)}${knownBadge(cause.line, locale)}</span>
       </summary>
-      <div class="cause-body">${body(cause, options)}</div>
+      <div class="cause-body">${body(cause, id, options)}</div>
     </details>
   </li>`;
 }
@@ -66,7 +68,7 @@ export function knownBadge({ known_elements: known = 0, elements }: CauseLine, l
   return known > 0 && badge('plain', known === elements ? texts.isKnown : format(texts.someKnown, { n: known }));
 }
 
-function body({ cause }: ShownCause, options: CauseOptions): Html {
+function body({ cause }: ShownCause, id: string, options: CauseOptions): Html {
   const { view, locale = DEFAULT_LOCALE, pictureSrc, action } = options;
   const { texts } = wordsIn(locale, 'findings');
   if (cause === null) return html`<p>${texts.unread}</p>`;
@@ -76,7 +78,6 @@ function body({ cause }: ShownCause, options: CauseOptions): Html {
   const src = picture === undefined ? null : pictureSrc(fingerprint);
   const { texts: words, format } = wordsIn(locale, 'publicPages');
   const alt = format(words.result.pictureAlt, { help: titleOf(view, rule, locale) });
-  const id = `cause-${fingerprint}`;
   const markup = code({ id: `${id}-html`, label: texts.htmlLabel, text: shown(example.html, HTML_SHOWN_MAX), copy: false });
   return html`${known.map((mark) => html`<p>${knownMark(mark, wordsIn(locale, 'report'))}</p>`)}
     ${fix !== '' ? labelled(wordsIn(locale, 'report').texts.howToFix, fix) : html`<p>${shown(ruleOf(view, rule).description)}</p>`}

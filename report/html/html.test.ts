@@ -73,7 +73,8 @@ describe('the sources of pages', () => {
             !isMail(file) &&
             (/<[a-z][^`]*\s[a-z-]+=\$\{/.test(line) ||
               /<[a-z][^>`]*\s(?:style|on[a-z]+)="/.test(line) ||
-              /<script(?![^>]*\bsrc=)[^`]*>/.test(line)),
+              // A report is one file, whose policy allows exactly its own script.
+              (file !== 'report/html/report.ts' && /<script(?![^>]*\bsrc=)[^`]*>/.test(line))),
         )
         .map((line) => `${file}: ${line.trim()}`),
     );

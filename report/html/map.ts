@@ -34,12 +34,13 @@ export interface PageMap {
   picture: { src: string; width: number; height: number } | null;
   locale?: Locale;
   level?: HeadingLevel;
-  /** The id of its heading. */
+  /** The id of its heading, and those that name it if there are several maps. */
   id?: string;
+  labelledBy?: string;
 }
 
 /** The map, with what it does not show. */
-export function pageMap({ size, marks, picture, locale = DEFAULT_LOCALE, level = 2, id = 'map-title' }: PageMap): Html {
+export function pageMap({ size, marks, picture, locale = DEFAULT_LOCALE, level = 2, id = 'map-title', labelledBy = id }: PageMap): Html {
   const { texts, count } = wordsIn(locale, 'findings');
   if (picture === null) return html`<p>${texts.noMap}</p>`;
   const scale = WIDTH / size.width;
@@ -48,7 +49,7 @@ export function pageMap({ size, marks, picture, locale = DEFAULT_LOCALE, level =
   const drawn = marks.map((mark) => drawingOf(mark, { scale, height, isTaken, locale }));
   const isDrawn = drawn.some(({ places }) => places > 0);
   const missing = marks.flatMap(({ boxes }) => boxes).length - drawn.reduce((sum, { places }) => sum + places, 0);
-  return html`<section class="card page-map" aria-labelledby="${id}">
+  return html`<section class="card page-map" aria-labelledby="${labelledBy}">
     ${heading(level, { id }, texts.map)}
     <p>
       ${texts.mapIntro} ${isDrawn && height > LONG && html`<span class="map-scrolls">${texts.mapScrolls}</span>`}

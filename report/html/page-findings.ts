@@ -20,7 +20,7 @@ export interface PageFindingsOptions {
   page: Extract<ViewPage, { tested: true }>;
   findings: PageCauses;
   locale?: Locale;
-  /** The level of its headings, and what the ids begin with: there may be several pages in one document. */
+  /** The level of its headings, and what ids begin with: of several pages in a document, each has a heading with the id `…title`. */
   level?: 2 | 4;
   prefix?: string;
   /** The address of the picture of the page, if it has one, and of a root cause. Null: it is not shown. */
@@ -52,9 +52,12 @@ export function pageFindings(options: PageFindingsOptions): Html {
   const picture = found === undefined || src === null ? null : { src, width: found.width, height: found.height };
   const marks = [...marksOf(context, causes, 'violations'), ...marksOf(context, review, 'review')];
   const id = `${prefix}found-title`;
+  const mapId = `${prefix}map-title`;
+  // Where there are several pages, each has a title that tells its parts from those of the others.
+  const named = (own: string): string => (prefix === '' ? own : `${own} ${prefix}title`);
   return html`<div class="page-findings">
-    ${pageMap({ size: page.size, marks, picture, locale, level, id: `${prefix}map-title` })}
-    <div><section class="card" aria-labelledby="${id}">
+    ${pageMap({ size: page.size, marks, picture, locale, level, id: mapId, labelledBy: named(mapId) })}
+    <div><section class="card" aria-labelledby="${named(id)}">
       ${heading(level, { id }, `${violations} (${count(texts.causes, total)})`)}
       ${total === 0 ? html`<p>${texts.noneOnPage}</p>` : context.intro}
       ${list(context, causes, 'violations')} ${moreThan(causes, total, locale)}

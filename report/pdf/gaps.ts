@@ -1,7 +1,7 @@
 /** What was not tested, or not completely: pages, frames, parts of pages, and addresses. Nothing is left out silently. */
 import type { UntestedPage } from '../schema/page.ts';
 import type { Report } from '../schema/report.ts';
-import { gapsOf, type Gaps } from '../view/gaps.ts';
+import { gapsOf, type Gaps, leftLines } from '../view/gaps.ts';
 import { type Flow, shortened } from './flow.ts';
 import type { ReportWords } from '../words/words.ts';
 import { urlCell } from './pages.ts';
@@ -34,17 +34,6 @@ export function drawGaps(flow: Flow, report: Report, i18n: ReportWords, outline:
     flow.skip(5);
   }
   flow.skip(21);
-}
-
-/** What links and sitemaps name that has no row. */
-function leftLines({ addressesLeft: left, discovery }: Gaps, { texts, count, format }: ReportWords, mayAddHosts: boolean): string[] {
-  const { other_hosts: hosts, other_hosts_left: others, hash_links: hash } = discovery;
-  const named = [...hosts.map((host) => `${host.host} (${host.links + host.sitemap_entries})`), ...(others > 0 ? [`… (${others})`] : [])];
-  return [
-    ...(left > 0 ? [`${count(texts.addressesLeft, left)}. ${texts.addressesLeftIntro}`] : []),
-    ...(hash > 0 ? [format(texts.hashLinks, { n: hash })] : []),
-    ...(hosts.length > 0 ? [format(texts.otherHosts, { hosts: named.join(', ') }) + (mayAddHosts ? ` ${texts.otherHostsToDo}` : '')] : []),
-  ];
 }
 
 /** A cell with a text and the scanner's message, which is English. */

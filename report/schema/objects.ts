@@ -1,11 +1,12 @@
 /** The stored reports of a scan: their keys in the object store, and how they are read. */
 
-/** The formats for other tools, by the names of options and parameters. */
+/** The formats that are made from the export, by the names of options and parameters. */
 export const REPORT_FORMATS = {
   sarif: { contentType: 'application/sarif+json', extension: 'sarif' },
   junit: { contentType: 'application/xml', extension: 'junit.xml' },
   codequality: { contentType: 'application/json', extension: 'codequality.json' },
   earl: { contentType: 'application/ld+json', extension: 'earl.jsonld' },
+  html: { contentType: 'text/html; charset=utf-8', extension: 'html' },
   csv: { contentType: 'text/csv; charset=utf-8', extension: 'csv' },
   csv_causes: { contentType: 'text/csv; charset=utf-8', extension: 'causes.csv' },
   csv_pages: { contentType: 'text/csv; charset=utf-8', extension: 'pages.csv' },
@@ -19,6 +20,9 @@ export const CSV_TABLES = { elements: 'csv', causes: 'csv_causes', pages: 'csv_p
 export type CsvTable = keyof typeof CSV_TABLES;
 
 export type ReportFormat = keyof typeof REPORT_FORMATS;
+
+/** Whether a format shows the pictures of a report. */
+export const hasPictures = (format: ReportFormat): boolean => format === 'html';
 export const REPORT_FORMAT_NAMES = Object.keys(REPORT_FORMATS) as ReportFormat[];
 
 export interface ReportObject {

@@ -49,6 +49,21 @@ export function gapsLine(report: Report, { texts, count, format }: ReportWords):
   return [format(texts.coverage, { percent: coverageOf({ scanned: tested, failed: attempted - tested }) }), ...parts].join('  ·  ');
 }
 
+/** What links and sitemaps name that has no row. */
+export function leftLines(
+  { addressesLeft: left, discovery }: Pick<Gaps, 'addressesLeft' | 'discovery'>,
+  { texts, count, format }: ReportWords,
+  mayAddHosts: boolean,
+): string[] {
+  const { other_hosts: hosts, other_hosts_left: others, hash_links: hash } = discovery;
+  const named = [...hosts.map((host) => `${host.host} (${host.links + host.sitemap_entries})`), ...(others > 0 ? [`… (${others})`] : [])];
+  return [
+    ...(left > 0 ? [`${count(texts.addressesLeft, left)}. ${texts.addressesLeftIntro}`] : []),
+    ...(hash > 0 ? [format(texts.hashLinks, { n: hash })] : []),
+    ...(hosts.length > 0 ? [format(texts.otherHosts, { hosts: named.join(', ') }) + (mayAddHosts ? ` ${texts.otherHostsToDo}` : '')] : []),
+  ];
+}
+
 /** Whether something on a tested page may have been missed. */
 export const isIncomplete = ({ frames_untested, caveats }: Pick<TestedPage, 'frames_untested' | 'caveats'>): boolean =>
   frames_untested.length > 0 || caveats.length > 0;

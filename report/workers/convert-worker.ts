@@ -9,15 +9,16 @@ import type { Report } from '../schema/report.ts';
 export interface ConvertInput {
   export: Uint8Array;
   format: ReportFormat;
+  pictures: Uint8Array | null;
 }
 
 /** The converted report as text; null if the export cannot be read. Stored exports were verified, but maybe by another version. */
 export type ConvertMessage = Uint8Array | null;
 
-function convert({ export: bytes, format }: ConvertInput): ConvertMessage {
+function convert({ export: bytes, format, pictures }: ConvertInput): ConvertMessage {
   if (!isParseable(bytes)) return null;
   try {
-    return Buffer.from(formatReport(format, JSON.parse(new TextDecoder().decode(bytes)) as Report));
+    return Buffer.from(formatReport(format, JSON.parse(new TextDecoder().decode(bytes)) as Report, pictures));
   } catch {
     return null;
   }

@@ -2,7 +2,8 @@
  * The formats for other tools as objects beside the export. Each is made when it is first asked for, in a worker thread with
  * limited memory, and then kept as long as the export.
  */
-import { type ReportFormat, reportKeys, type ReportReader } from '../schema/objects.ts';
+import { PICTURES_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
+import { hasPictures, type ReportFormat, reportKeys, type ReportReader } from '../schema/objects.ts';
 import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../schema/export-size.ts';
 import { createSemaphore, TooBusy, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
 import { InputRefused, nextMessage, startThread } from '../../platform/concurrency/worker-threads.ts';
@@ -53,7 +54,8 @@ export function createReportFormats(reports: FormatStore, timeoutMs = TIMEOUT_MS
       const from = reportKeys(scanId).export;
       const read = await reports.read(from, LARGE_EXPORT_BYTES, signal);
       if (!read.ok) return no(read.reason === 'missing' ? 'not_found' : 'too_large');
-      const bytes = await inThread({ export: read.bytes, format }, signal);
+      const pictures = hasPictures(format) ? await reports.read(reportKeys(scanId).pictures, PICTURES_MAX_BYTES, signal) : null;
+      const bytes = await inThread({ export: read.bytes, format, pictures: pictures?.ok ? pictures.bytes : null }, signal);
       if (bytes === null) return no('too_large');
       await reports.writeFormat(scanId, format, bytes, signal);
       if ((await reports.size(from)) !== null) return { ok: true, key };

@@ -78,9 +78,11 @@ const PAGES: Readonly<Record<string, string>> = {
 /** Routes that answer with a part of a page, a file, a stream or another address. */
 const NO_PAGES = [
   '/dashboard/credits/ledger.csv',
+  '/dashboard/sites.csv',
+  ...['causes', 'elements', 'pages'].map((table) => `${SCAN}/report/${table}.csv`),
   '/dashboard/scans/rows',
   '/dashboard/site-rows',
-  ...['progress', 'events', 'report', 'report/json', 'pictures/:name'].map((part) => `${SCAN}/${part}`),
+  ...['progress', 'events', 'report', 'report/html', 'report/json', 'pictures/:name'].map((part) => `${SCAN}/${part}`),
   ...['/scan', '/shared'].flatMap((result) => ['pictures/:name', 'report.pdf'].map((file) => `${result}/:token/${file}`)),
   ...LOCALES.map((locale) => inLanguage(locale, '/scan-request')),
 ];

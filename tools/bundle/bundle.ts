@@ -1,6 +1,7 @@
 /** Bundles programs with esbuild, each to one file that has the packages it imports. */
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
@@ -56,7 +57,7 @@ async function bundle(options: BuildOptions): Promise<Bundle> {
     legalComments: 'none',
     charset: 'utf8',
     logLevel: 'warning',
-    plugins: [ownRequire],
+    plugins: [ownFiles],
   });
   const inputs = Object.values(metafile!.outputs).flatMap((output) => Object.entries(output.inputs));
   const packages = inputs.flatMap(([file, { bytesInOutput }]) => {
@@ -66,13 +67,21 @@ async function bundle(options: BuildOptions): Promise<Bundle> {
   return { code: outputFiles![0]!.contents, packages: new Set(packages) };
 }
 
-/** Our modules load JSON with a `require` that they make themselves, which esbuild does not follow. */
-const ownRequire: Plugin = {
-  name: 'own-require',
+/**
+ * Our modules load JSON with a `require` that they make themselves, and texts from their own folder, such as a style sheet. esbuild
+ * follows neither.
+ */
+const ownFiles: Plugin = {
+  name: 'own-files',
   setup({ onLoad }) {
     onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
-      return { contents: text.replace('const require = createRequire(import.meta.url);', ''), loader: 'ts' };
+      const contents = text
+        .replace('const require = createRequire(import.meta.url);', '')
+        .replaceAll(/readFileSync\(join\(import\.meta\.dirname, '([^']+)'\), 'utf8'\)/g, (_call, file: string) =>
+          JSON.stringify(readFileSync(join(dirname(path), file), 'utf8')),
+        );
+      return { contents, loader: 'ts' };
     });
   },
 };

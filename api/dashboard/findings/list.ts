@@ -8,19 +8,17 @@ import { button, type Choice, filters, hiddenField, link, pagination, tabs, visu
 import { html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { choiceFilter } from '../scans/list-query.ts';
 import { CAUSES, count, ELEMENTS, number, siteLink } from '../scans/words.ts';
+import { hasState, statesIn } from '../../../report/html/filters.ts';
 import { causeItem, type ShownCause, titleOf } from '../../../report/html/cause.ts';
 import { causeLinks } from '../../../report/html/result.ts';
 import {
   ALL_CAUSES,
   CAUSE_LISTS,
   CAUSE_SIZES,
-  CAUSE_STATES,
   type CauseList,
   type CauseQuery,
   causesHref,
-  type CauseState,
   choicesOf,
-  hasState,
   type SelectedCauses,
 } from './select.ts';
 
@@ -116,21 +114,18 @@ const LEADING = {
   other: 'What to fix first: {n} causes, {percent} of the violations',
 };
 
-const STATES: Readonly<Record<CauseState, string>> = { new: 'New', known: 'Known issues', open: 'Not known' };
-
 function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
   const { severities, criteria, rules } = choicesOf(view, lines);
-  const has = (state: CauseState): boolean => lines.some((line) => hasState(line, state));
-  const states = CAUSE_STATES.filter((state) => has(state === 'open' ? 'known' : state));
   const severity = wordsIn('en', 'report').texts.severities;
+  const findings = wordsIn('en', 'findings').texts;
   const page = query.page === null ? undefined : view.pages[query.page - 1];
   const form = html`<form class="fields-inline" method="get" action="${causesHref(scanId, {})}" role="search" aria-label="Root causes">
     ${query.list !== ALL_CAUSES.list && hiddenField('list', query.list)}${query.size !== ALL_CAUSES.size && hiddenField('size', String(query.size))}${query.page !== null && hiddenField('page', String(query.page))}
     ${choice(
       'state',
-      'New and known',
+      findings.state,
       query.state,
-      states.map((value) => ({ value, text: STATES[value] })),
+      statesIn(lines).map((value) => ({ value, text: findings.states[value] })),
     )}
     ${choice(
       'severity',

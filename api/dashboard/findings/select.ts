@@ -4,6 +4,7 @@ import { Compile } from 'typebox/compile';
 import { type Impact, IMPACTS } from '../../../core/scan/impacts.ts';
 import { distinctNames } from '../../../report/causes/element-names.ts';
 import type { ShownCause } from '../../../report/html/cause.ts';
+import { CAUSE_STATES, type CauseState, hasState } from '../../../report/html/filters.ts';
 import { PageCauses } from '../../../report/view/findings.ts';
 import { RootCause } from '../../../report/schema/root-cause.ts';
 import { openSchema } from '../../../report/view/bounds.ts';
@@ -119,9 +120,6 @@ const matches = (view: Listed, line: CauseLine, { state, severity, criterion, ru
   (rule === '' || line.rule === rule) &&
   (cause === '' || line.fingerprint === cause);
 
-export const hasState = ({ elements, new_elements: added = 0, known_elements: known = 0 }: CauseLine, state: CauseState): boolean =>
-  ({ new: added > 0, known: known > 0, open: known < elements })[state];
-
 function linesOf(view: Listed, list: CauseList): readonly CauseLine[] {
   if (list === 'violations') return view.causes;
   const causes = view[GROUPS[list]];
@@ -164,11 +162,6 @@ export function findingsReader({ server: { scanViews, logger } }: FastifyRequest
 export const CAUSE_LISTS = ['violations', 'review', 'advice'] as const;
 
 export type CauseList = (typeof CAUSE_LISTS)[number];
-
-/** `new`: the baseline does not have all elements. `known`: some elements are known issues. `open`: some are not. */
-export const CAUSE_STATES = ['new', 'known', 'open'] as const;
-
-export type CauseState = (typeof CAUSE_STATES)[number];
 
 export interface CauseQuery {
   list: CauseList;

@@ -96,6 +96,7 @@ function downloads({ id, reports }: ScanRow): Html {
   const csv = (table: CsvTable, text: string): Html => link(text, `${scanPath(id)}/report/${table}.csv`);
   return html`${actions(
     linkButton({ text: 'Download PDF', href: `/dashboard/scans/${id}/report` }),
+    linkButton({ text: 'HTML', hiddenText: 'report in one file', href: `${scanPath(id)}/report/html` }),
     linkButton({ text: 'JSON', hiddenText: 'export', href: `/dashboard/scans/${id}/report/json` }),
   )}
     <p>Download CSV of ${csv('elements', 'elements')}, ${csv('causes', 'root causes')} or ${csv('pages', 'pages')}</p>`;

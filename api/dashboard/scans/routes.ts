@@ -164,6 +164,7 @@ export const scanPages: FastifyPluginAsync = async (scope) => {
   for (const [path, linkOf] of Object.entries<(row: ScanRow) => Promise<string>>({
     report: (row) => reportLink(row, 'pdf', reports),
     'report/json': (row) => reportLink(row, 'export', reports),
+    'report/html': (row) => formatLink(row, 'html', scope),
     ...Object.fromEntries(
       Object.entries(CSV_TABLES).map(([table, format]) => [`report/${table}.csv`, (row: ScanRow) => formatLink(row, format, scope)]),
     ),

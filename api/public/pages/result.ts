@@ -28,7 +28,7 @@ export function resultBody(options: ResultOptions): Html {
   const verdict = total === 0 ? result.none : { title: count(wordsIn(locale, 'report').texts.found, total), text: result.foundText };
   // The start page, which may be at http:// although the scan was asked for https://.
   const { url } = view.pages[0] ?? view.scan;
-  return html`<h1>${format(result.title, { site: siteName(url) })}</h1>
+  return html`<h1>${format(result.title, { site: ui.siteName(url) })}</h1>
     <p>${ui.externalLink(url, url)}<br>${testedOn(view, locale)}</p>
     <div class="summary">
       <div class="summary-score">${score(view.score.value, locale)}</div>
@@ -216,11 +216,4 @@ function everyElement({ view, locale }: ResultOptions): Html {
       }),
     })}
   </details>`;
-}
-
-/** How a page is named in titles: its host, and its path if it has one. */
-export function siteName(url: string): string {
-  if (!URL.canParse(url)) return url;
-  const { host, pathname } = new URL(url);
-  return pathname === '/' ? host : `${host}${pathname}`;
 }

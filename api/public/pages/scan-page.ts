@@ -14,7 +14,7 @@ import { publicPage } from '../../web/layout.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { sharedPath } from '../../../core/web-paths.ts';
 import { aboutTime } from './home.ts';
-import { resultBody, siteName } from './result.ts';
+import { resultBody } from './result.ts';
 
 /** How often the page refreshes itself, in seconds. */
 const REFRESH_SECONDS = 3;
@@ -67,7 +67,7 @@ export function scanPage(options: ScanPageOptions): Html {
 function contentOf(options: ScanPageOptions): Content {
   const { locale, scan, row, view } = options;
   const { texts, format } = wordsIn(locale, 'publicPages');
-  const site = siteName(scan.url);
+  const site = ui.siteName(scan.url);
   if (row !== null && !isTerminal(row.phase)) return waitingContent(options, row.phase);
   if (view !== null) {
     const title = format(texts.result.title, { site });
@@ -95,7 +95,7 @@ function contentOf(options: ScanPageOptions): Content {
 function waitingContent({ locale, scan, position, seconds, mailed, access }: ScanPageOptions, phase: LivePhase): Content {
   const { texts, format, count } = wordsIn(locale, 'publicPages');
   const { waiting } = texts;
-  const title = format(waiting.title, { site: siteName(scan.url) });
+  const title = format(waiting.title, { site: ui.siteName(scan.url) });
   const state = waiting.states[phase];
   const before = position?.position == null ? null : position.position - 1;
   const line = before === null ? null : before === 0 ? waiting.next : count(waiting.position, before);
