@@ -15,7 +15,7 @@ import { kubeconfigOf, loadCredentials } from './credentials.ts';
 import { createApiServer } from './api-server/http.ts';
 import { memoryJournal, openJournal, openStore, type Store } from './store.ts';
 import { openRegistry, type Registry } from './registry/registry.ts';
-import { openRequests } from './api-server/requests.ts';
+import { type Faults, openRequests } from './api-server/requests.ts';
 import { openapiDocument } from './api-server/discovery.ts';
 import { startGarbageCollector } from './controllers/garbage-collector.ts';
 import { startJobController } from './controllers/jobs.ts';
@@ -48,6 +48,8 @@ export interface Kube {
   token: string;
   /** The content of the kubeconfig. */
   kubeconfig: string;
+  /** What a test breaks; nothing at first. */
+  faults: Faults;
   /** Stops all pods, watches and the server. */
   close(): Promise<void>;
 }
@@ -139,7 +141,7 @@ export async function startKube(options: KubeOptions): Promise<Kube> {
     const kubeconfig = kubeconfigOf(url, credentials, options.namespace ?? 'default');
     writeKubeconfig(options.kubeconfigPath, kubeconfig);
     logger.info({ url }, 'embedded Kubernetes started');
-    return { url, token: credentials.token, kubeconfig, close };
+    return { url, token: credentials.token, kubeconfig, faults: requests.faults, close };
   } catch (error) {
     await close();
     throw error;

@@ -83,6 +83,9 @@ export const preconditionFailed = (of: Named, name: string, why: string): Status
 export const forbidden = (of: Named, name: string, why: string): StatusError =>
   new StatusError(403, 'Forbidden', `${qualified(of)}${name === '' ? '' : ` "${name}"`} is forbidden: ${why}`, detailsOf(of, name));
 
+export const internalError = (message: string): StatusError =>
+  new StatusError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
+
 export const expired = (message: string): StatusError => new StatusError(410, 'Expired', message);
 
 export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>

@@ -51,7 +51,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   journey: { files: JOURNEY, node: 0.5, images: true },
   runtime: { files: ['test/runtime/*.test.ts'], node: 0, images: false },
   // One process: its files install and delete the same custom resource definition.
-  semantics: { files: ['local/**/kube/{semantics,jobs,watch}.test.ts'], node: 0, images: false, embedded: true },
+  semantics: { files: ['local/**/kube/{semantics,faults,jobs,watch}.test.ts'], node: 0, images: false, embedded: true },
   try: { files: ['test/cluster/try.test.ts'], node: 0.5, images: true },
   network: { files: ['test/cluster/network.test.ts'], node: 0, images: true },
   apply: { files: ['test/cluster/apply.test.ts'], node: 0, images: false },

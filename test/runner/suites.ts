@@ -49,8 +49,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   facts: { files: ['test/facts/**/*.test.ts', 'test/runner/**/*.test.ts', 'bench/**/*.test.ts', 'tools/**/*.test.ts'] },
 };
 
-/** Tests that run only with `NIGHTLY=1`: random histories, and crashes at random. */
-export const NIGHT_ONLY = ['test/operator/{leftovers,webhook-senders}.test.ts', 'test/stores/credits-races.test.ts'];
+/** Tests that run only with `NIGHTLY=1`: random histories, crashes at random, and ten organisations beside each other, by a ratio. */
+export const NIGHT_ONLY = ['test/operator/{leftovers,ten-organisations,webhook-senders}.test.ts', 'test/stores/credits-races.test.ts'];
 
 /** Tests that run on a cluster only; `make test-cluster` runs them and, on the cluster, some of the suites above. */
 export const CLUSTER_ONLY = ['test/cluster/**/*.test.ts', 'test/operator/cluster.test.ts'];

@@ -1,8 +1,11 @@
 /** Dispatches a request on a resource to its verb. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parse as parseYaml } from 'yaml';
 import {
   badRequest,
+  forbidden,
+  internalError,
   invalid,
   methodNotAllowed,
   noSuchResource,
@@ -209,7 +212,36 @@ function watch({ store, now }: RequestDeps, wanted: ResourceRequest, request: In
   );
 }
 
+/** What tests break, as a real cluster breaks it. May be changed at any time. */
+export interface Faults {
+  /** Rights that RBAC does not grant. A subresource is part of the resource, such as `accessibilityscans/status`. */
+  denied: { verb: string; resource: string; namespace: string }[];
+  /** An admission webhook for the writes in one namespace that never answers. */
+  hangingWebhook: { name: string; namespace: string; timeoutMs: number } | null;
+}
+
+/** The service account that RBAC's sentence names. */
+const USER = 'system:serviceaccount:curbcut:curbcut-operator';
+
+/** @throws StatusError 403 if the right is denied */
+function authorise({ denied }: Faults, verb: string, { resource, namespace, name, subresource }: ResourceRequest): void {
+  const plural = subresource === '' ? resource.plural : `${resource.plural}/${subresource}`;
+  if (!denied.some((right) => right.verb === verb && right.resource === plural && right.namespace === namespace)) return;
+  const where = namespace === '' ? 'at the cluster scope' : `in the namespace "${namespace}"`;
+  throw forbidden(resource, name, `User "${USER}" cannot ${verb} resource "${plural}" in API group "${resource.group}" ${where}`);
+}
+
+/** Waits for the webhook until its timeout. @throws StatusError 500 */
+async function admit({ hangingWebhook: webhook }: Faults, verb: string, namespace: string, signal: AbortSignal): Promise<void> {
+  if (webhook?.namespace !== namespace || ['get', 'list', 'watch'].includes(verb)) return;
+  const { name, timeoutMs } = webhook;
+  await sleep(timeoutMs, undefined, { signal });
+  const call = `Post "https://${name}/?timeout=${timeoutMs / 1000}s": context deadline exceeded`;
+  throw internalError(`failed calling webhook "${name}": failed to call webhook: ${call}`);
+}
+
 export interface Requests {
+  faults: Faults;
   /** @returns the answer; null if it is a stream, which goes on @throws StatusError */
   serve(wanted: ResourceRequest, request: IncomingMessage, response: ServerResponse): Promise<Answer | null>;
   /** Ends every watch. */
@@ -232,6 +264,8 @@ function verbOf({ resource, name, subresource, query }: ResourceRequest, method:
 export function openRequests(deps: RequestDeps): Requests {
   const { objects } = deps;
   const watches = new Set<() => void>();
+  const faults: Faults = { denied: [], hangingWebhook: null };
+  const closing = new AbortController();
 
   function startWatch(wanted: ResourceRequest, request: IncomingMessage, response: ServerResponse): null {
     const stop = watch(deps, wanted, request, response);
@@ -251,6 +285,8 @@ export function openRequests(deps: RequestDeps): Requests {
     };
     const answer = (body: Json, code = 200): Answer => ({ code, body, warnings });
     const verb = verbOf(wanted, request.method);
+    authorise(faults, verb, wanted);
+    await admit(faults, verb, namespace, closing.signal);
     switch (verb) {
       case 'watch':
         return startWatch(wanted, request, response);
@@ -281,8 +317,10 @@ export function openRequests(deps: RequestDeps): Requests {
   }
 
   return {
+    faults,
     serve,
     close() {
+      closing.abort();
       for (const stop of [...watches]) stop();
     },
   };
