@@ -65,6 +65,7 @@ const PAGES: Readonly<Record<string, string>> = {
   [SCAN]: 'dashboard-scan-done',
   [`${SCAN}/pages`]: 'dashboard-scan-pages',
   [`${SCAN}/pages/:page`]: 'dashboard-scan-page',
+  [`${SCAN}/criteria`]: 'dashboard-scan-criteria',
   [`${SCAN}/difference`]: 'dashboard-difference',
   ...Object.fromEntries(
     LOCALES.flatMap((locale) => [
