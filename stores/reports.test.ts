@@ -76,6 +76,7 @@ describe('report objects', () => {
       junit: 'scans/one/report.junit.xml',
       codequality: 'scans/one/report.codequality.json',
       earl: 'scans/one/report.earl.jsonld',
+      html: 'scans/one/report.html',
       csv: 'scans/one/report.csv',
       csv_causes: 'scans/one/report.causes.csv',
       csv_pages: 'scans/one/report.pages.csv',
