@@ -17,6 +17,7 @@ import { explainScore, scoreFactsOf, thresholdRows, verdictTexts } from '../view
 import { wordsIn } from '../words/words.ts';
 import { foldedCard, notice, table } from './blocks.ts';
 import { causeItem } from './cause.ts';
+import { criteriaCounts, criteriaTable } from './criteria.ts';
 import { logo, siteLink, siteName, time, withPart } from './elements.ts';
 import { EMBEDDED_MAX_BYTES, embedWithin } from './embedded.ts';
 import { causeFilters, filterMarks, pagesByCause } from './filters.ts';
@@ -105,7 +106,7 @@ function body(context: Context): Html {
     othersSection(context, view.advice_groups, view.advice_groups_total, 'advice'),
   ];
   const { table: list, details, leftOut } = pagesSection(context, found);
-  return html`${head(context)} ${causes} ${others} ${list} ${details} ${about(context, leftOut)}`;
+  return html`${head(context)} ${causes} ${others} ${criteria(context)} ${list} ${details} ${about(context, leftOut)}`;
 }
 
 /** What was tested, and how it ended. */
@@ -208,6 +209,13 @@ function othersSection(context: Context, causes: readonly RootCause[], total: nu
       <ul class="causes">${items}</ul>
       ${left > 0 && html`<p>${count(texts.leftOutCauses, left)}</p>`}`,
   });
+}
+
+/** The result by success criterion, as audits and statements list it. */
+function criteria({ view, locale }: Context): Html {
+  const { criteria: all = [] } = view;
+  const body = html`${criteriaCounts(all, locale)} ${criteriaTable(all, locale)}`;
+  return all.length === 0 ? NOTHING : foldedCard({ id: 'criteria', title: wordsIn(locale, 'report').texts.byCriterion.heading, body });
 }
 
 interface PagesParts {

@@ -121,7 +121,11 @@ describe('the report in one HTML file', () => {
       report.scan.options.locale = locale;
       const file = htmlReport(report, null);
       const words = WORDS[locale];
-      expect(file).to.include(`<html lang="${locale}">`).and.include(words.report.rootCauses).and.include(words.findings.scoreExplained);
+      expect(file)
+        .to.include(`<html lang="${locale}">`)
+        .and.include(words.report.rootCauses)
+        .and.include(words.findings.scoreExplained)
+        .and.include(words.report.byCriterion.heading);
       if (locale !== 'en') expect(file).to.not.include('How to fix it').and.not.include('Each number leads');
     });
 
