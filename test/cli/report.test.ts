@@ -57,6 +57,21 @@ describe('curbcut report', () => {
     expect(service().of('GET', '/a.json')).to.have.length(1);
   });
 
+  it('reads the pictures for the HTML report, if the export names some', async () => {
+    const report = smallReport();
+    report.page_pictures = [{ offset: 0, bytes: 8, width: 320, height: 200, page_url: report.pages[0]!.url }];
+    const file = join(folder, 'report.html');
+    const ran = await run(['report', SCAN_ID, '--html', file], {
+      [EXPORT]: [link('/a.json')],
+      'GET /a.json': [replies(200, report)],
+      [`${PDF}/pictures`]: [link('/a.pictures')],
+      'GET /a.pictures': [replies(200, 'pictures')],
+    });
+    expect(ran).to.deep.include({ code: 0, stderr: '', stdout: `Saved ${file}\n` });
+    expect(service().of('GET', '/a.pictures')).to.have.length(1);
+    expect(await readFile(file, 'utf8')).to.equal(formatReport('html', report, Buffer.from('pictures')));
+  });
+
   it('writes no file of an export that it does not understand, and says so: exit code 2', async () => {
     const file = join(folder, 'unknown.sarif');
     const ran = await run(['report', SCAN_ID, '--sarif', file], { [EXPORT]: [link('/a.json')], 'GET /a.json': [replies(200, '{}')] });
