@@ -15,7 +15,10 @@ function filter() {
 function openTarget() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (target === null) return;
-  if (target.hidden) form.reset();
+  if (target.hidden) {
+    form.reset();
+    filter();
+  }
   for (let part = target; part !== null; part = part.parentElement) if (part.tagName === 'DETAILS') part.open = true;
   target.querySelector(':scope > details')?.setAttribute('open', '');
   target.scrollIntoView();

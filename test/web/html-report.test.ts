@@ -88,6 +88,13 @@ describe('the report in one HTML file, in a browser without network', () => {
     const id = (await cause.last().getAttribute('href'))!;
     await cause.last().press('Enter');
     await page.locator(`${id} > details[open]`).waitFor();
+    await page.getByLabel('Severity').selectOption('moderate');
+    const hidden = page.locator('#causes .cause:not([data-severity="moderate"])').last();
+    const left = `#${await hidden.getAttribute('id')}`;
+    await page.evaluate(`scrollTo(0, 0); location.hash = '${left}'`);
+    await page.locator(`${left} > details[open]`).waitFor();
+    const top = await page.evaluate<number>(`document.querySelector('${left}').getBoundingClientRect().top / innerHeight`);
+    expect(top, 'one that the filters had left out').to.be.within(-0.1, 1);
     await page.context().close();
   });
 
