@@ -3,7 +3,7 @@ import { jpegSize } from '../results/pictures.ts';
 import type { PagePicture } from '../schema/report.ts';
 
 /** The bounds of the pictures of root causes and of pages. As `data:` addresses they are a third larger. */
-export const EMBEDDED_MAX_BYTES = { causes: 1_450_000, pages: 800_000 } as const;
+export const EMBEDDED_MAX_BYTES = { causes: 1_300_000, pages: 800_000 } as const;
 
 export type Embed = (picture: PagePicture | undefined) => string | null;
 

@@ -5,7 +5,7 @@ import type { PageCauses } from '../view/findings.ts';
 import type { CauseLine, ReportView } from '../view/schema.ts';
 import { wordsIn } from '../words/words.ts';
 import { titleOf } from './cause.ts';
-import { button } from './elements.ts';
+import { button, shown } from './elements.ts';
 import { pageName } from './pages.ts';
 import { attributes, type Attributes, html, type Html, NOTHING } from './html.ts';
 
@@ -39,6 +39,9 @@ export const filterMarks = (line: CauseLine, pages: readonly number[] = []): Att
   'data-state': CAUSE_STATES.filter((state) => hasState(line, state)).join(' '),
 });
 
+/** Longer texts of options make the form wider than a phone. Every page has one. */
+const OPTION_MAX = 60;
+
 type Choice = readonly [value: string, text: string];
 
 /** The form, hidden until the script shows it. Choices that every line has are left out. */
@@ -48,7 +51,7 @@ export function causeFilters(view: ReportView, lines: readonly CauseLine[], foun
   const rules = [...new Set(lines.map(({ rule }) => rule))].sort();
   const pages = found.flatMap((causes, index): Choice[] => {
     const listed = view.pages[index]!;
-    return causes !== null && listed.tested ? [[String(index + 1), `${index + 1}. ${pageName(listed)}`]] : [];
+    return causes !== null && listed.tested ? [[String(index + 1), shown(`${index + 1}. ${pageName(listed)}`, OPTION_MAX)]] : [];
   });
   return html`<form id="filters" class="fields-inline" hidden role="search" aria-label="${texts.filter}">
       ${choice(

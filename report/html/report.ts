@@ -44,6 +44,8 @@ interface Context {
   read(place: FindingsPlace): unknown;
   /** The numbers of pictures that the report has, and that the file shows. */
   pictures: { all: number; shown: number };
+  /** The root causes that the file lists, once they are written. */
+  listed: Set<string>;
 }
 
 /** Writes the file. @param pictures the object with the pictures of the report; null: there are none */
@@ -55,7 +57,7 @@ export function htmlReport(report: Report, pictures: Uint8Array | null): string 
   const all = pictures === null ? 0 : report.pictures.length + (report.page_pictures?.length ?? 0);
   const [ofCause, ofPage] = [embedWithin(EMBEDDED_MAX_BYTES.causes, pictures), embedWithin(EMBEDDED_MAX_BYTES.pages, pictures)];
   const context: Context = {
-    ...{ report, view, locale, read, pictures: { all, shown: 0 } },
+    ...{ report, view, locale, read, pictures: { all, shown: 0 }, listed: new Set<string>() },
     causeSrc: (fingerprint) => ofCause(view.pictures.find((one) => one.fingerprint === fingerprint)),
     pageSrc: (url) => ofPage(view.page_pictures.find(({ page_url }) => page_url === url)),
   };
@@ -110,7 +112,8 @@ function body(context: Context): Html {
 }
 
 /** What was tested, and how it ended. */
-function head({ report, view, locale }: Context): Html {
+function head(context: Context): Html {
+  const { report, view, locale } = context;
   const i18n = wordsIn(locale, 'report');
   const { texts, format } = i18n;
   const { url, options, finished_at: at, verdict } = report.scan;
@@ -126,8 +129,11 @@ function head({ report, view, locale }: Context): Html {
     ${notice({ kind, title: sentence ?? word, body: sentence === null ? detail : undefined, id: 'outcome' })}
     ${compared !== '' && html`<p>${compared}</p>`}
     ${resultCard({ ...facts, passed: verdict.passed, partial, explained, locale })}
-    ${fixToPassCard(view, (cause) => `#cause-${cause}`, locale)}`;
+    ${fixToPassCard(view, (cause) => causeHref(context, cause), locale)}`;
 }
+
+/** Where a root cause is. Null: there was no room for it. */
+const causeHref = ({ listed }: Context, fingerprint: string): string | null => (listed.has(fingerprint) ? `#cause-${fingerprint}` : null);
 
 interface Part<T> {
   entries: readonly T[];
@@ -144,8 +150,10 @@ function within<T>({ pictures }: Pick<Context, 'pictures'>, { entries, maxBytes,
   let space = maxBytes;
   for (const [index, entry] of entries.entries()) {
     const part = render(entry, index);
+    const text = part.toString();
     const picture = src(entry);
-    space -= Buffer.byteLength(part.toString()) - (picture?.length ?? 0);
+    // A map on which nothing is displayed has no picture.
+    space -= Buffer.byteLength(text) - (picture !== null && text.includes(picture) ? picture.length : 0);
     if (space < 0) break;
     fitting.push(part);
     if (picture !== null) pictures.shown += 1;
@@ -154,7 +162,7 @@ function within<T>({ pictures }: Pick<Context, 'pictures'>, { entries, maxBytes,
 }
 
 function causesSection(context: Context, found: readonly (PageCauses | null)[]): Html {
-  const { view, locale, causeSrc } = context;
+  const { view, locale, causeSrc, listed } = context;
   const { texts, count } = wordsIn(locale, 'report');
   if (view.groups_total === 0) return notice({ kind: 'good', title: texts.noViolations, body: texts.noViolationsDetail });
   const pages = pagesByCause(found);
@@ -170,6 +178,7 @@ function causesSection(context: Context, found: readonly (PageCauses | null)[]):
     src: ({ fingerprint }) => causeSrc(fingerprint),
   });
   const left = view.groups_total - items.length;
+  for (const { fingerprint } of view.causes.slice(0, items.length)) listed.add(fingerprint);
   return html`<section class="card" id="causes" aria-labelledby="causes-title">
     <h2 id="causes-title">${texts.rootCauses}</h2>
     <p>${texts.rootCausesIntro}</p>
@@ -186,19 +195,21 @@ function detailsOf({ view, read }: Context, { fingerprint, details }: CauseLine)
 
 /** What a person must check, or advice. */
 function othersSection(context: Context, causes: readonly RootCause[], total: number, list: 'review' | 'advice'): Html {
-  const { view, locale, causeSrc } = context;
+  const { view, locale, causeSrc, listed } = context;
   if (total === 0) return NOTHING;
   const { texts, count } = wordsIn(locale, 'report');
   const names = distinctNames(causes, ({ rule }) => rule);
+  // A picture is in the file once: violations on some pages may need review on others.
+  const pictureSrc = (fingerprint: string): string | null => (listed.has(fingerprint) ? null : causeSrc(fingerprint));
   const item = (cause: RootCause): Html => {
     const id = `${list}-${cause.fingerprint}`;
-    return causeItem({ line: { ...cause, element: names.get(cause)! }, cause }, { view, locale, open: false, pictureSrc: causeSrc, id });
+    return causeItem({ line: { ...cause, element: names.get(cause)! }, cause }, { view, locale, open: false, pictureSrc, id });
   };
   const items = within(context, {
     entries: causes,
     maxBytes: MAX_BYTES.others,
     render: item,
-    src: ({ fingerprint }) => causeSrc(fingerprint),
+    src: ({ fingerprint }) => pictureSrc(fingerprint),
   });
   const left = total - items.length;
   const [title, intro] = list === 'review' ? [texts.needsReview, texts.reviewIntro] : [texts.advice, texts.adviceIntro];
@@ -256,17 +267,19 @@ function pagesSection(context: Context, found: readonly (PageCauses | null)[]): 
   return { table: list, details: numbered.flatMap(({ at }) => byPage.get(at) ?? []), leftOut: numbered.length - details.length };
 }
 
-const pageDetails = ({ view, locale, pageSrc }: Context, { page, at, findings }: Numbered): Html =>
-  html`<details class="card folded" id="page-${at}">
+function pageDetails(context: Context, { page, at, findings }: Numbered): Html {
+  const { view, locale, pageSrc } = context;
+  return html`<details class="card folded" id="page-${at}">
     <summary><h3 id="page-${at}-title">${at}. ${pageName(page)}</h3></summary>
     <p>${siteLink(page.url)}</p>
     ${pageFindings({
       ...{ view, page, findings, locale, level: 4, prefix: `page-${at}-`, brief: true },
       pagePictureSrc: pageSrc(page.url),
       pictureSrc: () => null,
-      causeHref: (cause) => `#cause-${cause}`,
+      causeHref: (cause) => causeHref(context, cause),
     })}
   </details>`;
+}
 
 /** What the reader must know about the test and about this file. */
 function about({ report, locale, pictures }: Context, pagesLeft: number): Html {

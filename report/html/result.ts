@@ -87,9 +87,9 @@ const FIXES_SHOWN = 5;
 
 /**
  * What to fix so that a scan passes. Views of earlier versions do not say it, and thresholds of later ones have no words here.
- * @param href the address of a root cause
+ * @param href the address of a root cause; null if it is not listed
  */
-export function fixToPassCard(view: NamedCauses, href: (fingerprint: string) => string, locale: Locale = DEFAULT_LOCALE): Html {
+export function fixToPassCard(view: NamedCauses, href: CauseLinks['href'], locale: Locale = DEFAULT_LOCALE): Html {
   const { to_pass: toPass } = view;
   if (toPass === undefined || !toPass.left.every(({ name }) => Object.hasOwn(THRESHOLDS, name))) return NOTHING;
   const { texts, count } = wordsIn(locale, 'findings');
@@ -113,21 +113,23 @@ export function fixToPassCard(view: NamedCauses, href: (fingerprint: string) => 
 
 interface CauseLinks {
   causes: ReportView['leading']['causes'];
-  href(fingerprint: string): string;
+  href(fingerprint: string): string | null;
   locale?: Locale;
   /** The number of the first one. */
   start?: number;
   id?: string;
 }
 
-/** Root causes in lines. Each is a link to the cause alone, unless the view does not list it. */
+/** Root causes in lines. Each is a link to the cause, unless it is not listed. */
 export function causeLinks(view: NamedCauses, { causes, href, locale = DEFAULT_LOCALE, start = 1, id }: CauseLinks): Html {
   const { texts, count } = wordsIn(locale, 'report');
   return html`<ol${attributes({ id, start: start === 1 ? undefined : start })}>
     ${causes.map(({ fingerprint, rule, elements }) => {
       const line = view.causes.find((one) => one.fingerprint === fingerprint);
       const title = titleOf(view, rule, locale);
-      const named = line === undefined ? title : link(html`${title} <code>${line.element}</code>`, href(fingerprint));
+      const address = href(fingerprint);
+      const name = html`${title} ${line !== undefined && html`<code>${line.element}</code>`}`;
+      const named = line === undefined || address === null ? name : link(name, address);
       return html`<li>${line !== undefined && severityIcon(line.impact)} ${named} (${count(texts.elements, elements)})</li>`;
     })}
   </ol>`;

@@ -129,6 +129,36 @@ describe('the report in one HTML file', () => {
       if (locale !== 'en') expect(file).to.not.include('How to fix it').and.not.include('Each number leads');
     });
 
+  it('leads only to what it contains, also where root causes are left out', () => {
+    const elements = elementsOf(htmlReport(reportWith(100, 2_000, 'https://example.com/', { failOnSeverity: 'critical' }), null));
+    const ids = new Set(elements.map(({ attribs }) => attribs['id']));
+    const links = elements.flatMap(({ attribs: { href } }) => (href?.startsWith('#') ? [href.slice(1)] : []));
+    expect(links.filter((id) => id.startsWith('cause-'))).to.not.be.empty;
+    expect(links.filter((id) => !ids.has(id))).to.deep.equal([]);
+  });
+
+  it('has each picture once, also of a cause that needs review on another page', () => {
+    const { report, pictures } = withPictures(reportWith(2, 4, 'https://example.com/'));
+    report.review_groups = report.groups;
+    report.page_pictures = [];
+    const file = htmlReport(report, pictures);
+    expect(file.split('data:image/jpeg;base64,')).to.have.length(1 + report.pictures.length);
+    expect(file).to.not.include('so that the file stays small');
+  });
+
+  it('stays below 5 MB with long titles, much to review, and pages on which no finding is displayed', () => {
+    const { report, pictures } = withPictures(reportWith(500, 3_000, 'https://example.com/', { minScore: 90 }));
+    const [first] = report.groups;
+    report.review_groups = Array.from({ length: 100 }, (_, at) => ({ ...first!, fingerprint: `review${at}`, help: '検査'.repeat(100) }));
+    report.advice_groups = report.review_groups;
+    for (const page of report.pages)
+      if (page.tested) {
+        page.title = '検査'.repeat(100);
+        for (const { nodes } of page.violations) for (const node of nodes) [node.box, node.html] = [null, '検査'.repeat(400)];
+      }
+    expect(Buffer.byteLength(htmlReport(report, pictures))).to.be.below(5_000_000);
+  });
+
   it('says that a clean site has no violations', () => {
     const file = htmlReport(cleanReport(), null);
     expect(file).to.include('No violations found').and.not.include('id="filters"');
