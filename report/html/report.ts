@@ -117,16 +117,20 @@ function head(context: Context): Html {
   const i18n = wordsIn(locale, 'report');
   const { texts, format } = i18n;
   const { url, options, finished_at: at, verdict } = report.scan;
+  const { pages_requested: requested, pages_reserved: reserved } = options;
   const facts = scoreFactsOf(report);
   const explained = explainScore(facts, locale);
   const { word, detail } = verdictTexts(report, i18n, thresholdRows(report, i18n));
   const partial = report.partial ?? false;
-  const kind = partial ? 'warn' : verdict.passed === null ? 'note' : verdict.passed ? 'good' : 'bad';
+  // A message of a scan that did not fail says what it lacks, such as coverage: no reason to call it good.
+  const isWarning = partial || (verdict.passed !== false && verdict.message !== null);
+  const kind = isWarning ? 'warn' : verdict.passed === null ? 'note' : verdict.passed ? 'good' : 'bad';
   const sentence = partial ? null : explained.verdict;
   const compared = baselineLine(report, i18n);
   const target = format(texts.target, { version: options.wcag_version, level: options.wcag_level });
   return html`<p>${siteLink(url)}<br />${withPart(texts.testedOn, 'date', time(at, locale))}<br />${target}</p>
     ${notice({ kind, title: sentence ?? word, body: sentence === null ? detail : undefined, id: 'outcome' })}
+    ${requested > reserved && html`<p>${format(texts.partial, { n: reserved, m: requested })}</p>`}
     ${compared !== '' && html`<p>${compared}</p>`}
     ${resultCard({ ...facts, passed: verdict.passed, partial, explained, locale })}
     ${fixToPassCard(view, (cause) => causeHref(context, cause), locale)}`;

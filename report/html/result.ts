@@ -18,10 +18,13 @@ export interface ResultOptions {
   /** Of a canceled scan. The numbers of a partial report are no verdict: no threshold counts as met. */
   partial: boolean;
   explained: ScoreSentences;
+  /** Whether a sentence above states a coverage below 100 %. */
+  coverageStated?: boolean;
   locale?: Locale;
 }
 
-export function resultCard({ outcome, thresholds, passed, partial, explained, locale = DEFAULT_LOCALE }: ResultOptions): Html {
+export function resultCard(options: ResultOptions): Html {
+  const { outcome, thresholds, passed, partial, explained, coverageStated = false, locale = DEFAULT_LOCALE } = options;
   const { texts, number } = wordsIn(locale, 'report');
   const { texts: words } = wordsIn(locale, 'findings');
   const { score, violations } = outcome;
@@ -32,7 +35,8 @@ export function resultCard({ outcome, thresholds, passed, partial, explained, lo
       ${figure({ value: number(score), of: texts.outOf, label: texts.score, kind: passed === false ? 'bad' : passed ? 'good' : 'note' })}
       ${figure({ value: number(violations.total), label: texts.violations })}
     </div>
-    ${severityCounts({ critical, serious, moderate, minor }, locale)} ${withoutKnown(outcome, partial, locale)} ${coverage(outcome, partial, locale)}
+    ${severityCounts({ critical, serious, moderate, minor }, locale)} ${withoutKnown(outcome, partial, locale)}
+    ${!coverageStated && coverage(outcome, locale)}
     ${explained.surprise !== null && html`<p class="hint" id="surprise">${explained.surprise}</p>`}
     <details>
       <summary>${words.scoreExplained}</summary>
@@ -49,10 +53,8 @@ function withoutKnown({ known }: Outcome, partial: boolean, locale: Locale): Htm
   return html`<p class="hint">${format(text, { score: known.score, violations: known.violations.total })}</p>`;
 }
 
-/** If it is below 100 %, the sentence above about the verdict states the coverage of a scan that is done. */
-function coverage({ pages: { scanned, failed } }: Outcome, partial: boolean, locale: Locale): Html | false {
+function coverage({ pages: { scanned, failed } }: Outcome, locale: Locale): Html {
   const percent = coverageOf({ scanned, failed });
-  if (!partial && percent < 100) return false;
   const { texts, format } = wordsIn(locale, 'report');
   const pages = format(wordsIn(locale, 'findings').texts.couldBeTested, { n: scanned, m: scanned + failed });
   return html`<p class="hint">${format(texts.coverage, { percent })}: ${pages}</p>`;

@@ -137,6 +137,18 @@ describe('the report in one HTML file', () => {
     expect(links.filter((id) => !ids.has(id))).to.deep.equal([]);
   });
 
+  it('calls nothing good that was tested in part, and says how much was', () => {
+    const report = smallReport({ minScore: 50 });
+    Object.assign(report.scan.options, { pages_reserved: 16, pages_requested: 40 });
+    expect(report.scan.verdict.passed).to.equal(true);
+    const file = htmlReport(report, null);
+    expect(file)
+      .to.include('Coverage 85.7%: 12 of 14 pages could be tested.')
+      .and.include('class="notice notice-warn" id="outcome"')
+      .and.include('covered only 16 of the 40 requested pages');
+    expect(htmlReport(cleanReport(), null)).to.include('class="notice notice-good" id="outcome"');
+  });
+
   it('has each picture once, also of a cause that needs review on another page', () => {
     const { report, pictures } = withPictures(reportWith(2, 4, 'https://example.com/'));
     report.review_groups = report.groups;

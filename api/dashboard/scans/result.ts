@@ -1,6 +1,6 @@
 /** The result of a scan that has ended: score, verdict with its thresholds, violations, coverage, options. Pure. */
 import type { BaselineDifference, BaselineOutcome, BaselineProblem } from '../../../core/scan/baseline.ts';
-import type { Counts } from '../../../core/scan/counts.ts';
+import { type Counts, coverageOf } from '../../../core/scan/counts.ts';
 import { CRAWL_LABELS, withDefaults } from '../../../core/scan/options.ts';
 import { orderedMetadata } from '../../../core/scan/metadata.ts';
 import { describeStep, type PrepareStep } from '../../../core/scan/steps.ts';
@@ -20,7 +20,9 @@ import { CONSENT_WORDS, HASH_ROUTE_WORDS, number, originOf, siteLink } from './w
 export function scanResult(row: ScanRow, pages: readonly Counts[] | undefined): Html {
   const { outcome, options } = row;
   const explained = outcome && explainScore({ outcome, thresholds: options.thresholds, pages }, 'en');
-  return html`${headline(row, explained)} ${outcome?.baseline !== undefined && comparison(row, outcome.baseline)} ${outcome !== null && resultCard({ outcome, thresholds: options.thresholds, passed: row.passed, partial: row.phase === 'canceled', explained: explained! })}`;
+  // The notes of a scan that is done state a coverage below 100 %.
+  const coverageStated = row.phase === 'done' && outcome !== null && coverageOf(outcome.pages) < 100;
+  return html`${headline(row, explained)} ${outcome?.baseline !== undefined && comparison(row, outcome.baseline)} ${outcome !== null && resultCard({ outcome, thresholds: options.thresholds, passed: row.passed, partial: row.phase === 'canceled', explained: explained!, coverageStated })}`;
 }
 
 /** Why the scan ended as it did. */
