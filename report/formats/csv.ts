@@ -47,12 +47,15 @@ type Row = Partial<Record<Column, CsvValue>>;
 
 const KINDS: Readonly<Record<FindingList, string>> = { violations: 'violation', needs_review: 'needs_review', advice: 'advice' };
 
+/** With a word in front, because spreadsheets in German or Polish would read 1.4.3 as a date. */
+const criteriaText = (wcag: readonly string[]): string => wcag.map((id) => `SC ${id}`).join(' ');
+
 /** What elements and root causes have in common. */
 const about = (list: FindingList, { rule, impact, wcag, help, help_url }: ReportViolation | RootCause, locale: Locale): Row => ({
   kind: KINDS[list],
   severity: impact,
   rule,
-  criteria: wcag.join(' '),
+  criteria: criteriaText(wcag),
   problem: help,
   fix: ruleText(rule, locale)?.fix,
   help: help_url,

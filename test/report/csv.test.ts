@@ -60,7 +60,7 @@ describe('CSV', () => {
       Kind: 'violation',
       Severity: violation!.impact,
       Rule: violation!.rule,
-      'WCAG criteria': violation!.wcag.join(' '),
+      'WCAG criteria': `SC ${violation!.wcag.join(' SC ')}`,
       HTML: node!.html,
       'Known issue': 'no',
       Elements: '1',
