@@ -14,6 +14,9 @@ interface Shown {
   status?: number;
   redirectsTo?: string;
   content?: string;
+  /** Its main content, if that is not all of it. */
+  main?: string;
+  canonical?: string;
   own?: boolean;
   caveats?: (PageCaveatKind | PageCaveat)[];
 }
@@ -29,10 +32,10 @@ const failedVisit = (path: string, status: number): Visit => ({
   message: `Status ${status}.`,
 });
 
-const visitOf = (path: string, { content = path, own = true, caveats = [], redirectsTo = path }: Shown): Visit =>
+const visitOf = (path: string, { content = path, main = content, canonical, own = true, caveats = [], redirectsTo = path }: Shown): Visit =>
   loadedVisit(
     new URL(redirectsTo, SITE),
-    { content: { whole: content, main: content }, visible: { rendered: true, own, blocked: null } },
+    { content: { whole: content, main }, canonical: canonical ?? null, visible: { rendered: true, own, blocked: null } },
     { caveats: caveats.map((one) => (typeof one === 'string' ? { kind: one, message: '' } : one)) },
   );
 
@@ -73,6 +76,12 @@ describe('crawled pages', () => {
     }
     for (const caveat of ['view_only', TIMER_PENDING] as const)
       expect(take({ '/a': { content: 'x', caveats: [caveat] }, '/b': { content: 'x' } })).to.deep.equal(['/a tested', '/b same_as']);
+  });
+
+  it('trusts a canonical link only between pages with the same main content, because sites name one address on every page', () => {
+    const canonical = 'https://example.org/';
+    expect(take({ '/': { canonical }, '/a': { canonical }, '/b': { canonical } })).to.deep.equal(['/ tested', '/a tested', '/b tested']);
+    expect(take({ '/a': { canonical, main: 'x' }, '/b': { canonical, main: 'x' } })).to.deep.equal(['/a tested', '/b same_as']);
   });
 
   const spellings: [string, Record<string, Shown>, string[]][] = [

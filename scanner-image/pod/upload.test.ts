@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
+import { createAuthority, startTlsFront } from '../../test/support/private-authority.ts';
 import { UploadFailed, upload } from './object-store.ts';
 
 describe('upload', () => {
@@ -72,5 +73,22 @@ describe('upload', () => {
     const stop = new AbortController();
     stop.abort(new Error('ended'));
     expect(await put(stop.signal).catch((thrown: Error) => thrown.message)).to.equal('ended');
+  });
+
+  it('says which setting lets it trust the authority of the store', async () => {
+    const front = await startTlsFront((server.address() as AddressInfo).port, createAuthority('Store').issue());
+    const stop = new AbortController();
+    const heard: string[] = [];
+    const options = { what: 'export', signal: stop.signal, pause: () => Promise.resolve() };
+    const onFailure = (_attempt: number, message: string): void => {
+      heard.push(message);
+      stop.abort(new Error('ended'));
+    };
+    try {
+      await upload(`https://127.0.0.1:${front.port}/`, body, 'application/json', { ...options, onFailure }).catch(() => undefined);
+    } finally {
+      await front.close();
+    }
+    expect(heard.join()).to.include('Add the authority to PRIVATE_CA');
   });
 });

@@ -71,8 +71,8 @@ describe('a repeated submission', () => {
     });
   }
 
-  it('is replayed across an upgrade that changes a default', async () => {
-    const { key } = await context.organisation({ credits: 20 });
+  it('is replayed across an upgrade that changes a default, although the credits are used up', async () => {
+    const { key } = await context.organisation({ credits: 5 });
     const first = await submit(key);
     const upgraded = await context.replica({ maxPagesLimit: 3 });
     const second = await upgraded.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers: { 'Idempotency-Key': 'build' } });

@@ -68,6 +68,20 @@ describe('kubectl', () => {
     expect(rejected.err).to.equal('The Widget "applied" is invalid: spec: Invalid value: url cannot be changed\n');
   });
 
+  it("gets with the definition's columns, wide, by label, by category and as YAML", async () => {
+    await says(['create', '-f', '-'], manifest('got', { url: 'http://got' }));
+    await says(['label', 'wdg', 'got', 'shelf=top']);
+    expect(rows(await says(['get', 'wdg', '-l', 'shelf=top'])).map((row) => row.slice(0, 2))).to.deep.equal([
+      ['NAME', 'URL'],
+      ['got', 'http://got'],
+    ]);
+    expect(rows(await says(['get', 'widgets', 'got', '-o', 'wide']))[0]).to.deep.equal(['NAME', 'URL', 'PHASE', 'PAGES', 'READY', 'AGE']);
+    expect(await says(['get', 'trial', '-o', 'name'])).to.include(`widget.${GROUP}/got\n`);
+    expect(await says(['get', 'widget', 'got', '-o', 'yaml'])).to.match(/^apiVersion: semantics\.curbcut\.test\/v1\nkind: Widget\n/);
+    const missing = await run(['get', 'widget', 'nobody']);
+    expect(missing.err).to.equal(`Error from server (NotFound): widgets.${GROUP} "nobody" not found\n`);
+  });
+
   it('explains', async () => {
     const out = await says(['explain', 'widgets.spec']);
     expect(out).to.match(/GROUP: +semantics\.curbcut\.test\nKIND: +Widget\nVERSION: +v1\n/);
