@@ -19,6 +19,9 @@ import { sharedProduct } from './shared-product.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const HOST = 'curbcut.company';
 const run = promisify(execFile);
+/** Without the proxy of the machine that runs the tests. */
+const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+const BASE = { PATH, HOME, NODE_COMPILE_CACHE };
 
 /** Follows the stream of a new scan with nothing but `eventsource` and the environment. Prints the events, and the statuses of its requests. */
 const FOLLOW = `
@@ -90,8 +93,9 @@ describe('the first afternoon in a company', function () {
     await eventually(ready, (ok) => ok, 120_000);
   });
   after(async () => {
-    api?.kill('SIGTERM');
-    await Promise.all([api && once(api, 'exit'), provider?.close(), front?.close(), proxy?.close()]);
+    // `kill` answers false if it has ended, of which there is no other event.
+    const ended = api?.kill('SIGTERM') && once(api, 'exit');
+    await Promise.all([ended, provider?.close(), front?.close(), proxy?.close()]);
   });
 
   it('begins with a sign-in at the provider, whose app role makes an owner, who creates a key', async () => {
@@ -111,15 +115,14 @@ describe('the first afternoon in a company', function () {
   });
 
   it('goes on with a scan from the command line, through the proxy', async () => {
-    const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
     const args = ['scan', product.demoUrl, '--max-pages', '1', '--export', join(product.dir, 'company.json')];
-    const { stdout, stderr } = await run(join(ROOT, 'bin', 'curbcut'), args, { env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment } });
+    const { stdout, stderr } = await run(join(ROOT, 'bin', 'curbcut'), args, { env: { ...BASE, ...environment } });
     expect(stdout + stderr).to.include(`${url}/dashboard/scans/`);
     expect(proxy.asked).to.include(`CONNECT ${HOST}:${front.port}`);
   });
 
   it('ends with the events of another scan, which the npm package eventsource follows to the end', async () => {
-    const env = { ...process.env, ...environment, SITE: product.demoUrl };
+    const env = { ...BASE, ...environment, SITE: product.demoUrl };
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', FOLLOW], { env, cwd: ROOT });
     const { events, statuses } = JSON.parse(stdout) as { events: string[]; statuses: number[] };
     expect([events.at(-1), events.filter((one) => one === 'complete').length, statuses]).to.deep.equal(['complete', 1, [200, 204]]);
