@@ -96,9 +96,8 @@ function errorEntries(): string {
 const errorsSection = (): string => `## Errors
 
 Every error body is \`{"detail": …}\`. For validation errors (422) \`detail\` is a list; for all others it is one of these codes, and \`message\` says what
-to do. Every error body also has two more fields. \`docs_url\` is the address of the error on this page, relative to the base address of the API.
-\`request_id\` is the \`X-Request-Id\` of the response and the \`request\` of the log lines. If \`GET /v1/ci/scans/{id}\` returns 422 with a scan result as its body, this is not an
-error: a threshold was missed.
+to do. \`docs_url\` is the address of the error on this page, relative to the base address of the API, and \`request_id\` the \`X-Request-Id\` of the
+response and the \`request\` of the log lines. If \`GET /v1/ci/scans/{id}\` returns 422 with a scan result, this is no error: a threshold was missed.
 
 ${errorEntries()}
 

@@ -83,14 +83,12 @@ function optionRows(): string[][] {
 
 export const referenceSections = (): string => `# Reference: options, phases, scopes, limits, errors
 
-Look up the options of a scan, its phases, the scopes of API keys, fixed limits, and what an error of the API means. This page is generated from the code by
-\`make docs\`; \`make lint\` fails if it is out of date.
+This page is generated from the code by \`make docs\`.
 
 ## Options
 
-The same options are fields of \`spec\` in an AccessibilityScan, fields of \`POST /v1/ci/scans\`, and options of
-\`curbcut scan\`. An empty cell means that the option has its default there. The thresholds decide whether the scan passes;
-without any threshold there is no verdict.
+These are fields of \`spec\` in an AccessibilityScan, fields of \`POST /v1/ci/scans\`, and options of \`curbcut scan\`. An empty cell means that
+the option has its default there. Without any threshold there is no verdict.
 
 ${table(['manifest', 'HTTP', 'command line', 'meaning', 'allowed', 'default'], optionRows())}
 
