@@ -80,6 +80,8 @@ describe('report objects', () => {
       csv: 'scans/one/report.csv',
       csv_causes: 'scans/one/report.causes.csv',
       csv_pages: 'scans/one/report.pages.csv',
+      openacr: 'scans/one/report.openacr.yaml',
+      barriers: 'scans/one/report.barriers.md',
     });
   });
 

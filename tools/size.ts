@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4285, tests: 1573 },
-  report: { production: 14445, tests: 1750 },
+  report: { production: 14700, tests: 1750 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8840, tests: 635 },
   api: { production: 24110, tests: 2360 },
@@ -20,7 +20,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   cli: { production: 4815, tests: 366 },
   local: { production: 10044, tests: 3760 },
   'demo-site': { production: 121, tests: 0 },
-  test: { production: 0, tests: 56900 },
+  test: { production: 0, tests: 57120 },
   tools: { production: 3333, tests: 579 },
   bench: { production: 2199, tests: 0 },
 };
@@ -30,7 +30,7 @@ const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].
 const MOST = {
   'production files': 663,
   'production files below 25 lines': 30,
-  'production lines over 150 characters': 339,
+  'production lines over 150 characters': 344,
   'comments with a sentence over 30 words': 0,
   'files deeper than two folders below their package': 0,
 };

@@ -57,7 +57,7 @@ const GET_REPORT = routeOf('getReport', 'Get a link to the PDF report', undefine
 const GET_JSON = {
   ...routeOf(
     'getReportJson',
-    'Get a link to the JSON export, the HTML report, SARIF, JUnit XML, Code Quality, EARL or CSV',
+    'Get a link to the JSON export, the HTML report, SARIF, JUnit XML, Code Quality, EARL, CSV or a draft',
     'The JSON export has everything; the other formats are made from it. They are documented at `/docs/reports`, and the JSON Schema of the export is at `/schemas/report-v1.json`.',
     ['json_export_unavailable', 'report_format_unavailable', 'replica_busy'],
   ),

@@ -42,6 +42,8 @@ export const OUTPUT_OPTIONS = {
     meaning: `what has a line in --csv: ${Object.keys(CSV_TABLES).join(', ')} (default elements)`,
     group: REPORTS,
   },
+  openacr: { value: 'FILE', meaning: 'save a draft of an accessibility conformance report, as OpenACR', group: REPORTS },
+  barriers: { value: 'FILE', meaning: 'save the known barriers as Markdown, for an accessibility statement', group: REPORTS },
   ...COMMON_OPTIONS,
 } as const;
 

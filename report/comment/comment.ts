@@ -190,8 +190,12 @@ export function code(text: string, max: number): string {
   return `${fence}${space}${shown}${space}${fence}`;
 }
 
-/** Text of our own catalogues: its characters, such as those of `<html>`, have no meaning. It must not quote a page. */
-const plain = (text: string): string => text.replace(/[\\`*_[\]~|#$&<>]/g, (character) => ENTITIES[character] ?? `\\${character}`);
+/** Text of our own catalogues, in one line: its characters, such as those of `<html>`, have no meaning. It must not quote a page. */
+export const plain = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(INVISIBLE, ' ')
+    .replace(/[\\`*_[\]~|#$&<>]/g, (character) => ENTITIES[character] ?? `\\${character}`);
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
@@ -202,7 +206,7 @@ const ADDRESS_MAX = 2_000;
  * A link, or only its label if the address is no http or https URL.
  * @param label Markdown
  */
-function link(label: string, address: string): string {
+export function link(label: string, address: string): string {
   const url = URL.parse(address.toWellFormed());
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '') return label;
   const uri = uriOf(url.href).replace(/[()*'!@~$]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);

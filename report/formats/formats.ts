@@ -2,6 +2,7 @@
 import type { Report } from '../schema/report.ts';
 import { codeQualityOf } from './codequality.ts';
 import { causesCsv, elementsCsv, pagesCsv } from './csv.ts';
+import { barriersOf, openAcrOf } from './drafts.ts';
 import { earlOf } from './earl.ts';
 import { htmlReport } from '../html/report.ts';
 import { junitOf } from './junit.ts';
@@ -19,6 +20,8 @@ const WRITERS: Readonly<Record<ReportFormat, (report: Report, pictures: Uint8Arr
   csv: elementsCsv,
   csv_causes: causesCsv,
   csv_pages: pagesCsv,
+  openacr: openAcrOf,
+  barriers: barriersOf,
 };
 
 /** Returns a report in another format, as the text of a file. @param pictures the object with those of the report; null: there are none */

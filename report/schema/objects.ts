@@ -10,6 +10,8 @@ export const REPORT_FORMATS = {
   csv: { contentType: 'text/csv; charset=utf-8', extension: 'csv' },
   csv_causes: { contentType: 'text/csv; charset=utf-8', extension: 'causes.csv' },
   csv_pages: { contentType: 'text/csv; charset=utf-8', extension: 'pages.csv' },
+  openacr: { contentType: 'application/yaml', extension: 'openacr.yaml' },
+  barriers: { contentType: 'text/markdown; charset=utf-8', extension: 'barriers.md' },
 } as const;
 
 /** The formats that are tables for spreadsheets, by what has a line in them. */

@@ -282,6 +282,12 @@ export const report: Translated<'report', 'de'> = {
     reason: 'Grund',
     message: 'Meldung',
   },
+  barriers: {
+    heading: 'Bekannte Barrieren',
+    intro:
+      'Dies ist ein Entwurf für den Abschnitt über nicht barrierefreie Inhalte einer Erklärung zur Barrierefreiheit. Er nennt nur, was automatische Tests auf den geprüften Seiten gefunden haben. Ein Mensch muss ihn prüfen und ergänzen, was Tests nicht finden können. Über das, was er nicht nennt, sagt er nichts aus.',
+    others: 'Ohne Erfolgskriterium des Ziels',
+  },
   aboutHeading: 'Über diesen Bericht',
   aboutAutomated:
     'Automatische Tests finden nur einen Teil der Barrieren einer Website. Viele Erfolgskriterien der WCAG können nur Menschen beurteilen, auch und gerade Menschen mit Behinderungen. Dieser Bericht ist kein Zertifikat und kein Nachweis der Konformität.',

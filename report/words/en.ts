@@ -219,6 +219,13 @@ export const report = {
     reason: 'Reason',
     message: 'Message',
   },
+  /** The list of known barriers. */
+  barriers: {
+    heading: 'Known barriers',
+    intro:
+      'This is a draft for the section on non-accessible content of an accessibility statement. It lists only what automated tests found on the tested pages. A person must check it and add what tests cannot find. It claims nothing about what it does not list.',
+    others: 'Without a success criterion of the target',
+  },
   aboutHeading: 'About this report',
   aboutAutomated:
     'Automated tests find only some of the barriers on a website. Many WCAG success criteria require human judgement, including by people with disabilities. This report is not a certificate or proof of conformance.',

@@ -302,6 +302,12 @@ export const report: Translated<'report', 'fr'> = {
     reason: 'Raison',
     message: 'Message',
   },
+  barriers: {
+    heading: 'Obstacles connus',
+    intro:
+      'Ceci est un projet pour la partie sur les contenus non accessibles d’une déclaration d’accessibilité. Il ne reprend que ce que les tests automatiques ont trouvé sur les pages testées. Une personne doit le vérifier et ajouter ce que les tests ne peuvent pas trouver. Il n’affirme rien sur ce qu’il ne mentionne pas.',
+    others: 'Sans critère de succès de la cible',
+  },
   aboutHeading: 'À propos de ce rapport',
   aboutAutomated:
     'Les tests automatiques ne trouvent qu’une partie des obstacles d’un site web. De nombreux critères de succès des WCAG ne peuvent être jugés que par des personnes, notamment des personnes en situation de handicap. Ce rapport n’est ni un certificat ni une preuve de conformité.',

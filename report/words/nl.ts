@@ -280,6 +280,12 @@ export const report: Translated<'report', 'nl'> = {
     reason: 'Reden',
     message: 'Bericht',
   },
+  barriers: {
+    heading: 'Bekende drempels',
+    intro:
+      'Dit is een concept voor het deel over niet-toegankelijke inhoud van een toegankelijkheidsverklaring. Het noemt alleen wat automatische tests op de geteste pagina’s hebben gevonden. Een mens moet het controleren en aanvullen met wat tests niet kunnen vinden. Over wat het niet noemt, zegt het niets.',
+    others: 'Zonder succescriterium van het doel',
+  },
   aboutHeading: 'Over dit rapport',
   aboutAutomated:
     'Automatische tests vinden maar een deel van de drempels op een website. Veel succescriteria van WCAG kunnen alleen mensen beoordelen, onder wie mensen met een beperking. Dit rapport is geen certificaat en geen bewijs van conformiteit.',

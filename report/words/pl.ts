@@ -346,6 +346,12 @@ export const report: Translated<'report', 'pl'> = {
     reason: 'Powód',
     message: 'Komunikat',
   },
+  barriers: {
+    heading: 'Znane bariery',
+    intro:
+      'To jest projekt części deklaracji dostępności o treściach niedostępnych. Wymienia tylko to, co testy automatyczne znalazły na zbadanych stronach. Człowiek musi go sprawdzić i dodać to, czego testy nie potrafią znaleźć. Nie mówi nic o tym, czego nie wymienia.',
+    others: 'Bez kryterium sukcesu celu',
+  },
   aboutHeading: 'O tym raporcie',
   aboutAutomated:
     'Testy automatyczne znajdują tylko część barier w witrynie. Wiele kryteriów sukcesu WCAG mogą ocenić tylko ludzie, w tym osoby z niepełnosprawnościami. Ten raport nie jest certyfikatem ani dowodem zgodności.',

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { withDefaults } from '../../core/scan/options.ts';
 import { useContext, eventually } from './context.ts';
 import { formatReport } from '../../report/formats/formats.ts';
-import { CSV_TABLES, reportKeys } from '../../report/schema/objects.ts';
+import { CSV_TABLES, REPORT_FORMATS, reportKeys } from '../../report/schema/objects.ts';
 import { smallReport } from '../report/samples.ts';
 import { signedIn, type Person } from './people.ts';
 import { down } from './replica.ts';
@@ -172,7 +172,7 @@ describe('downloads of a session', () => {
       expect(file.headers.get('content-disposition')).to.match(/^attachment; filename=/);
     });
 
-  it('lead to each table of the results as CSV', async () => {
+  it('lead to each table of the results as CSV, and to the drafts', async () => {
     const { client, organisation } = await signedIn(context, { role: 'viewer' });
     const { id } = await context.scan(organisation, { phase: 'done', finishedAt: new Date() });
     const reports = await context.storeReports(id);
@@ -180,11 +180,12 @@ describe('downloads of a session', () => {
     await fetch(link, { method: 'PUT', body: JSON.stringify(smallReport()), headers: { 'content-type': 'application/json' } });
     await context.db.collection<{ _id: string }>('scans').updateOne({ _id: id }, { $set: { reports } });
     const { text } = await client.get(`/dashboard/scans/${id}`);
-    for (const [table, format] of Object.entries(CSV_TABLES)) {
-      const path = `/dashboard/scans/${id}/report/${table}.csv`;
+    const tables = Object.entries(CSV_TABLES).map(([table, format]) => [`${table}.csv`, format] as const);
+    for (const [name, format] of [...tables, ['openacr', 'openacr'], ['barriers', 'barriers']] as const) {
+      const path = `/dashboard/scans/${id}/report/${name}`;
       expect(text).to.include(`href="${path}"`);
       const file = await fetch((await client.get(path)).headers.get('location')!);
-      expect(file.headers.get('content-type')).to.equal('text/csv; charset=utf-8');
+      expect(file.headers.get('content-type')).to.equal(REPORT_FORMATS[format].contentType);
       expect(Buffer.from(await file.arrayBuffer()).toString()).to.equal(formatReport(format, smallReport()));
     }
   });

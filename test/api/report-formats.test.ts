@@ -25,7 +25,7 @@ describe('GET /v1/scans/{scan_id}/report/json with a format', () => {
     return { id, get: (format: string) => context.request('GET', `/v1/scans/${id}/report/json?format=${format}`, { key }) };
   }
 
-  for (const format of ['junit', 'earl', 'html', 'csv', 'csv_pages'] as const)
+  for (const format of ['junit', 'earl', 'html', 'csv', 'csv_pages', 'openacr', 'barriers'] as const)
     it(`returns a link to ${format}, with its type and a file name`, async () => {
       const { id, get } = await scanWith(JSON.stringify(report));
       const { status, body } = await get(format);

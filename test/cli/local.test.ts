@@ -44,7 +44,7 @@ describe('curbcut scan --local', () => {
     curbcut(['scan', '--local', ...args], { environment: { ...machine, TMPDIR: folder, ...environment }, interrupt });
 
   it('tests the site without a service, reports untested pages, saves every report, and exits by the verdict', async () => {
-    const files = ['pdf', 'export', 'sarif', 'junit', 'codequality', 'earl', 'csv'].flatMap((name) => [
+    const files = ['pdf', 'export', 'sarif', 'junit', 'codequality', 'earl', 'csv', 'openacr', 'barriers'].flatMap((name) => [
       `--${name}`,
       join(folder, `report.${name}`),
     ]);
@@ -58,7 +58,7 @@ describe('curbcut scan --local', () => {
     expect([...Value.Errors(Report, report)]).to.deep.equal([]);
     expect((await readFile(join(folder, 'report.pdf'))).subarray(0, 5).toString()).to.equal('%PDF-');
     expect(await readFile(join(folder, 'report.sarif'), 'utf8')).to.include('image-alt');
-    for (const name of ['junit', 'codequality', 'earl', 'csv'])
+    for (const name of ['junit', 'codequality', 'earl', 'csv', 'openacr', 'barriers'])
       expect(await readFile(join(folder, `report.${name}`), 'utf8')).to.include('image-alt');
     expect((await readdir(folder)).filter((name) => name.startsWith('curbcut-local-'))).to.deep.equal([]);
   });

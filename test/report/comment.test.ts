@@ -1,44 +1,17 @@
 /** The text of comments on pull requests, read by a parser of GitHub's Markdown. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Parser } from 'htmlparser2';
-import { micromark } from 'micromark';
-import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { annotationsOf, code, COMMENT_MIN_CHARACTERS, commentOf, type CommentOptions, markerOf } from '../../report/comment/comment.ts';
 import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../cli/commands/comment.ts';
 import type { Report, ReportBaseline } from '../../report/schema/report.ts';
 import type { CauseChange } from '../../report/schema/root-cause.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
+import { rendered } from '../support/rendered-markdown.ts';
 import { cleanReport, smallReport } from './samples.ts';
 
 const DEFAULTS: CommentOptions = { causes: COMMENT_CAUSES, maxCharacters: COMMENT_MAX_CHARACTERS };
 const SERVICE = 'https://curbcut.example.com/dashboard/scans/1';
-
-interface Piece {
-  tag: string;
-  text: string;
-}
-
-/** What a system shows: elements with their attributes, and the texts with the innermost element around each. */
-function rendered(markdown: string) {
-  const html = micromark(markdown, { allowDangerousHtml: true, extensions: [gfm()], htmlExtensions: [gfmHtml()] });
-  const elements: { tag: string; attributes: Record<string, string> }[] = [];
-  const comments: string[] = [];
-  const texts: Piece[] = [];
-  const open: string[] = [];
-  const parser = new Parser({
-    onopentag(tag, attributes) {
-      elements.push({ tag, attributes });
-      open.push(tag);
-    },
-    onclosetag: () => void open.pop(),
-    oncomment: (text) => void comments.push(text.trim()),
-    ontext: (text) => void texts.push({ tag: open.includes('code') ? 'code' : (open.at(-1) ?? ''), text }),
-  });
-  parser.end(html);
-  return { elements, comments, texts, shown: texts.map(({ text }) => text).join('') };
-}
 
 const change = (rule: string, more: Partial<CauseChange> = {}): CauseChange => ({
   fingerprint: '0123456789abcdef',

@@ -83,7 +83,9 @@ const NO_PAGES = [
   ...['causes', 'elements', 'pages'].map((table) => `${SCAN}/report/${table}.csv`),
   '/dashboard/scans/rows',
   '/dashboard/site-rows',
-  ...['progress', 'events', 'report', 'report/html', 'report/json', 'pictures/:name'].map((part) => `${SCAN}/${part}`),
+  ...['progress', 'events', 'report', 'report/barriers', 'report/html', 'report/json', 'report/openacr', 'pictures/:name'].map(
+    (part) => `${SCAN}/${part}`,
+  ),
   ...['/scan', '/shared'].flatMap((result) => ['pictures/:name', 'report.pdf'].map((file) => `${result}/:token/${file}`)),
   ...LOCALES.map((locale) => inLanguage(locale, '/scan-request')),
 ];

@@ -165,6 +165,8 @@ export const scanPages: FastifyPluginAsync = async (scope) => {
     report: (row) => reportLink(row, 'pdf', reports),
     'report/json': (row) => reportLink(row, 'export', reports),
     'report/html': (row) => formatLink(row, 'html', scope),
+    'report/openacr': (row) => formatLink(row, 'openacr', scope),
+    'report/barriers': (row) => formatLink(row, 'barriers', scope),
     ...Object.fromEntries(
       Object.entries(CSV_TABLES).map(([table, format]) => [`report/${table}.csv`, (row: ScanRow) => formatLink(row, format, scope)]),
     ),
