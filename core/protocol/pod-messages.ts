@@ -163,7 +163,7 @@ export type PodStored = Static<typeof PodStored>;
  * - `target_unreachable`: the first page did not load
  * - `target_refused`: the address rule forbids the first page
  * - `target_not_html`: the first page is not a web page
- * - `sign_in_required`, `bot_wall`, `nothing_shown`: the first page leads to a sign-in page, to bot protection, or shows nothing
+ * - `sign_in_required`, `bot_wall`, `nothing_shown`: the first page asks for a sign-in, is bot protection, or shows nothing
  * - `redirected_away`: the first page leads to another site
  * - `no_page_tested`: no page of the site could be tested for another reason
  * - `deadline_exceeded`: the scan reached its deadline

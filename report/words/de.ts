@@ -749,7 +749,7 @@ export const publicPages: Translated<'publicPages', 'de'> = {
       refused: 'Die Adresse führt zu einem Ort, den dieser Dienst nicht öffnen darf, zum Beispiel in ein privates Netz.',
       notHtml: 'Die Adresse führt nicht zu einer Webseite. Bitte geben Sie die Adresse einer Seite ein, nicht die einer Datei.',
       signInPage:
-        'Die Adresse führt zu einer Anmeldeseite. Wir können nur öffentliche Seiten prüfen. Bitte geben Sie die Adresse einer Seite ein, die sich ohne Anmeldung öffnet, zum Beispiel die der Anmeldeseite selbst.',
+        'Die Seite öffnet sich erst nach einer Anmeldung. Wir können nur öffentliche Seiten prüfen. Bitte geben Sie die Adresse einer Seite ein, die sich ohne Anmeldung öffnet, zum Beispiel die der Anmeldeseite selbst.',
       botWall:
         'Die Website sperrt automatisierte Browser, deshalb sahen wir nur ihren Schutz vor Bots. Wenn die Website Ihnen gehört, lassen Sie die Prüfung zu, oder fragen Sie, wer den Schutz betreibt.',
       blank:

@@ -708,7 +708,7 @@ export const publicPages = {
       refused: 'The address leads to a place that this service must not open, such as a private network.',
       notHtml: 'The address does not lead to a web page. Enter the address of a page, not of a file.',
       signInPage:
-        'The address leads to a sign-in page. We can test public pages only. Enter the address of a page that opens without signing in, such as the sign-in page itself.',
+        'The page opens only after a sign-in. We can test public pages only. Enter the address of a page that opens without signing in, such as the sign-in page itself.',
       botWall:
         'The site blocks automated browsers, so we saw only its bot protection. If the site is yours, let the test through, or ask whoever runs the protection.',
       blank:

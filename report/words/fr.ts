@@ -801,7 +801,7 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
       refused: 'L’adresse mène à un endroit que ce service ne doit pas ouvrir, par exemple un réseau privé.',
       notHtml: 'L’adresse ne mène pas à une page web. Saisissez l’adresse d’une page, pas celle d’un fichier.',
       signInPage:
-        'L’adresse mène à une page de connexion. Nous ne testons que des pages publiques. Saisissez l’adresse d’une page qui s’ouvre sans connexion, par exemple celle de la page de connexion elle-même.',
+        'La page ne s’ouvre qu’après une connexion. Nous ne testons que des pages publiques. Saisissez l’adresse d’une page qui s’ouvre sans connexion, par exemple celle de la page de connexion elle-même.',
       botWall:
         'Le site bloque les navigateurs automatisés : nous n’avons vu que sa protection contre les robots. Si le site est à vous, autorisez le test, ou demandez-le à la personne qui gère cette protection.',
       blank:

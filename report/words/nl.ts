@@ -710,7 +710,7 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
       refused: 'Het adres leidt naar een plek die deze dienst niet mag openen, zoals een privénetwerk.',
       notHtml: 'Het adres leidt niet naar een webpagina. Vul het adres van een pagina in, niet dat van een bestand.',
       signInPage:
-        'Het adres leidt naar een inlogpagina. We kunnen alleen openbare pagina’s testen. Vul het adres in van een pagina die zonder inloggen opent, zoals dat van de inlogpagina zelf.',
+        'De pagina opent pas na het inloggen. We kunnen alleen openbare pagina’s testen. Vul het adres in van een pagina die zonder inloggen opent, zoals dat van de inlogpagina zelf.',
       botWall:
         'De site blokkeert geautomatiseerde browsers, dus we zagen alleen de bescherming tegen bots. Is de site van u, laat de test dan toe, of vraag het aan wie de bescherming beheert.',
       blank:

@@ -879,7 +879,7 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
       refused: 'Adres prowadzi do miejsca, którego ta usługa nie może otwierać, na przykład do sieci prywatnej.',
       notHtml: 'Adres nie prowadzi do strony internetowej. Proszę podać adres strony, a nie pliku.',
       signInPage:
-        'Adres prowadzi do strony logowania. Możemy badać tylko strony publiczne. Proszę podać adres strony, która otwiera się bez logowania, na przykład samej strony logowania.',
+        'Strona otwiera się dopiero po zalogowaniu. Możemy badać tylko strony publiczne. Proszę podać adres strony, która otwiera się bez logowania, na przykład samej strony logowania.',
       botWall:
         'Witryna blokuje zautomatyzowane przeglądarki, więc zobaczyliśmy tylko ochronę przed botami. Jeśli to Państwa witryna, proszę zezwolić na badanie albo poprosić o to osobę, która zarządza ochroną.',
       blank:

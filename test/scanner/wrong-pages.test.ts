@@ -79,6 +79,7 @@ describe('responses that are not the page', () => {
 
   const ends: [path: string, reason: string, words: string][] = [
     ['/404', 'target_unreachable', '404'],
+    ['/401', 'sign_in_required', 'give the scan a sign-in'],
     ['/wall', 'bot_wall', 'Cloudflare'],
     ['/image', 'target_not_html', 'image/svg+xml'],
     ['/dead', 'target_unreachable', 'could not'],

@@ -47,7 +47,7 @@ const POD_REASONS: Readonly<Record<PodFailureReason, { reason: FailureReason; me
   },
   target_refused: { reason: 'TargetRefused', message: 'The URL leads to an address that may not be scanned.' },
   target_not_html: { reason: 'TargetNotHtml', message: 'The URL does not lead to a web page.' },
-  sign_in_required: { reason: 'SignInRequired', message: 'The URL leads to a sign-in page; give the scan a sign-in.' },
+  sign_in_required: { reason: 'SignInRequired', message: 'The first page opens only after a sign-in; give the scan a sign-in.' },
   bot_wall: { reason: 'BotWall', message: 'The site displays its bot protection; let the scanner through.' },
   nothing_shown: { reason: 'NothingShown', message: 'The first page shows no visible text, control or picture.' },
   redirected_away: { reason: 'RedirectedAway', message: 'The URL leads to another site; submit the URL that it redirects to.' },
