@@ -412,7 +412,7 @@ export const score: Translated<'score', 'de'> = {
       missed: 'nur {measured} % der Seiten konnten geprüft werden, verlangt mindestens {allowed} %',
     },
   },
-  notCompared: 'es gab keine Ausgangsprüfung zum Vergleich, deshalb sind neue Verstöße nicht gezählt',
+  notCompared: 'die Prüfung konnte nicht mit einer Ausgangsprüfung verglichen werden, deshalb sind neue Verstöße nicht gezählt',
   scoreMet: 'die Punktzahl {score} erreicht das Minimum von {minimum}',
   scoreNotJudged: 'die Punktzahl {score} entscheidet nicht, weil kein Minimum gesetzt ist',
   toPass: {

@@ -407,7 +407,7 @@ export const score = {
       missed: 'only {measured}% of the pages could be tested, at least {allowed}% required',
     },
   } satisfies Record<ThresholdName, { name: string; allowed: string; missed: string | object }>,
-  notCompared: 'there was no baseline to compare with, so new violations could not be counted',
+  notCompared: 'the scan could not be compared with a baseline, so new violations could not be counted',
   scoreMet: 'the score of {score} meets the minimum of {minimum}',
   scoreNotJudged: 'the score of {score} does not decide, because no minimum is set',
   toPass: { one: 'Fix this root cause and the scan passes.', other: 'Fix these {n} root causes and the scan passes.' },

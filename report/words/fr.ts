@@ -458,7 +458,7 @@ export const score: Translated<'score', 'fr'> = {
       missed: 'seulement {measured} % des pages ont pu être testées, au moins {allowed} % exigés',
     },
   },
-  notCompared: 'il n’y avait pas d’analyse de référence, donc les nouvelles violations n’ont pas pu être comptées',
+  notCompared: 'l’analyse n’a pas pu être comparée à une analyse de référence, donc les nouvelles violations n’ont pas pu être comptées',
   scoreMet: 'le score de {score} atteint le minimum de {minimum}',
   scoreNotJudged: 'le score de {score} ne compte pas, car aucun minimum n’est fixé',
   toPass: {

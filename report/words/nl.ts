@@ -405,7 +405,7 @@ export const score: Translated<'score', 'nl'> = {
       missed: 'slechts {measured}% van de pagina’s kon worden getest, minstens {allowed}% vereist',
     },
   },
-  notCompared: 'er was geen uitgangsscan om mee te vergelijken, dus nieuwe overtredingen zijn niet geteld',
+  notCompared: 'de scan kon niet met een uitgangsscan worden vergeleken, dus nieuwe overtredingen zijn niet geteld',
   scoreMet: 'de score van {score} haalt het minimum van {minimum}',
   scoreNotJudged: 'de score van {score} telt niet mee, omdat er geen minimum is ingesteld',
   toPass: { one: 'Los deze oorzaak op en de scan slaagt.', other: 'Los deze {n} oorzaken op en de scan slaagt.' },

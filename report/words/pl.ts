@@ -527,7 +527,7 @@ export const score: Translated<'score', 'pl'> = {
       missed: 'zbadano tylko {measured}% stron, wymagane co najmniej {allowed}%',
     },
   },
-  notCompared: 'nie było badania bazowego do porównania, więc nowych naruszeń nie policzono',
+  notCompared: 'badania nie można było porównać z badaniem bazowym, więc nowych naruszeń nie policzono',
   scoreMet: 'wynik {score} spełnia minimum {minimum}',
   scoreNotJudged: 'wynik {score} nie ma znaczenia, ponieważ nie ustalono minimum',
   toPass: {
