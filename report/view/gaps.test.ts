@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { LOCALES } from '../../core/scan/locales.ts';
 import type { ReportDiscovery } from '../schema/report.ts';
-import { discoveryNote, discoveryNotes } from './gaps.ts';
+import { wordsIn } from '../words/words.ts';
+import { discoveryNote, discoveryNotes, leftLines } from './gaps.ts';
 
 const found = (links: number, ...hosts: [host: string, links: number, entries: number][]): ReportDiscovery => ({
   links,
@@ -53,6 +55,12 @@ describe('what a message says about pages that a scan may have missed', () => {
     ['a scan of one page', found(3, ['a.test', 3, 0]), { ...ONE, maxPages: 1 }, null],
   ];
   for (const [name, discovery, scan, note] of cases) it(name, () => expect(discoveryNote(discovery, scan)).to.equal(note));
+
+  it('begins each sentence with a capital letter or a number', () => {
+    for (const locale of LOCALES)
+      for (const line of leftLines({ addressesLeft: 40, discovery: found(1, ['a.test', 1, 0]) }, wordsIn(locale, 'report'), true))
+        expect(line).to.match(/^[\p{Lu}\d]/u);
+  });
 
   it('names all hosts in its notes', () => {
     const notes = discoveryNotes({

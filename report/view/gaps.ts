@@ -7,7 +7,7 @@ import { DISCOVERY_NOTE } from '../../core/scan/thresholds.ts';
 import { isAttempted } from '../results/score.ts';
 import { type PageCaveat, type TestedPage, testedPages, type UntestedFrame, type UntestedPage } from '../schema/page.ts';
 import type { OtherHost, Report, ReportDiscovery } from '../schema/report.ts';
-import { type ReportWords, wordsIn } from '../words/words.ts';
+import { capitalized, type ReportWords, wordsIn } from '../words/words.ts';
 import { consentSentence, partialSentence } from './sentences.ts';
 
 export interface Gaps {
@@ -52,13 +52,13 @@ export function gapsLine(report: Report, { texts, count, format }: ReportWords):
 /** What links and sitemaps name that has no row. */
 export function leftLines(
   { addressesLeft: left, discovery }: Pick<Gaps, 'addressesLeft' | 'discovery'>,
-  { texts, count, format }: ReportWords,
+  { texts, count, format, locale }: ReportWords,
   mayAddHosts: boolean,
 ): string[] {
   const { other_hosts: hosts, other_hosts_left: others, hash_links: hash } = discovery;
   const named = [...hosts.map((host) => `${host.host} (${host.links + host.sitemap_entries})`), ...(others > 0 ? [`… (${others})`] : [])];
   return [
-    ...(left > 0 ? [`${count(texts.addressesLeft, left)}. ${texts.addressesLeftIntro}`] : []),
+    ...(left > 0 ? [`${capitalized(count(texts.addressesLeft, left), locale)}. ${texts.addressesLeftIntro}`] : []),
     ...(hash > 0 ? [format(texts.hashLinks, { n: hash })] : []),
     ...(hosts.length > 0 ? [format(texts.otherHosts, { hosts: named.join(', ') }) + (mayAddHosts ? ` ${texts.otherHostsToDo}` : '')] : []),
   ];

@@ -9,7 +9,7 @@ import { countViolations } from '../results/score.ts';
 import { thresholdsOf } from '../../core/scan/submitted-options.ts';
 import { testedPages } from '../schema/page.ts';
 import type { Report } from '../schema/report.ts';
-import { type ReportWords, wordsIn } from '../words/words.ts';
+import { capitalized, type ReportWords, wordsIn } from '../words/words.ts';
 import type { FixToPass } from './fix-to-pass.ts';
 import type { ReportView } from './schema.ts';
 import { partialSentence } from './sentences.ts';
@@ -49,7 +49,7 @@ export function explainScore(facts: ScoreFacts, locale: Locale): ScoreSentences 
     counting: texts.counting,
     surprise: facts.outcome.score >= HIGH_SCORE && facts.outcome.violations.critical > 0 ? texts.counting : null,
     verdict: clauses === null ? passed : format(texts.notPassed, { reasons: clauses }),
-    reasons: clauses && `${clauses.charAt(0).toLocaleUpperCase(locale)}${clauses.slice(1)}.`,
+    reasons: clauses && `${capitalized(clauses, locale)}.`,
   };
 }
 

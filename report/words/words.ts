@@ -22,3 +22,6 @@ export function wordsIn<S extends Section>(locale: Locale, section: S): WordsIn<
   if (!made.has(key)) made.set(key, i18nOver(locale, WORDS[locale][section]));
   return made.get(key) as WordsIn<S>;
 }
+
+/** A text as the beginning of a sentence. */
+export const capitalized = (text: string, locale: Locale): string => `${text.charAt(0).toLocaleUpperCase(locale)}${text.slice(1)}`;
