@@ -168,7 +168,8 @@ function within<T>({ pictures }: Pick<Context, 'pictures'>, { entries, maxBytes,
 function causesSection(context: Context, found: readonly (PageCauses | null)[]): Html {
   const { view, locale, causeSrc, listed } = context;
   const { texts, count } = wordsIn(locale, 'report');
-  if (view.groups_total === 0) return notice({ kind: 'good', title: texts.noViolations, body: texts.noViolationsDetail });
+  if (view.groups_total === 0)
+    return notice({ kind: view.partial ? 'note' : 'good', title: texts.noViolations, body: texts.noViolationsDetail });
   const pages = pagesByCause(found);
   const item = (line: CauseLine, index: number): Html =>
     causeItem(

@@ -174,5 +174,6 @@ describe('the report in one HTML file', () => {
   it('says that a clean site has no violations', () => {
     const file = htmlReport(cleanReport(), null);
     expect(file).to.include('No violations found').and.not.include('id="filters"');
+    expect(htmlReport({ ...cleanReport(), partial: true }, null), 'of a canceled scan').to.not.include('notice-good"');
   });
 });
