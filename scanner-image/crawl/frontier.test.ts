@@ -83,7 +83,7 @@ describe('frontier', () => {
     expect(frontier.take()?.url.pathname).to.equal('/c');
     frontier.settle(b as Candidate, 'tested');
     expect(frontier.take()).to.equal(null);
-    expect(frontier.counts()).to.deep.equal({ tested: 1, failed: 1, total: 3 });
+    expect([frontier.counts(), frontier.spent()]).to.deep.equal([{ tested: 1, failed: 1, total: 3 }, false]);
     // One page, and the one in progress.
     expect(frontier.left()).to.equal(2);
   });
