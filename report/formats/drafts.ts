@@ -74,7 +74,7 @@ const TERM =
 const UNDECIDED: Readonly<Record<Exclude<CriterionState, 'failed'>, string>> = {
   needs_review: 'Automated tests found elements that they could not decide.',
   passed: 'The rules that ran passed. They test only a part of the criterion.',
-  untested: 'No rule tests this criterion, or no tested page has what its rules are about.',
+  untested: 'No tested page has what its rules are about.',
 };
 
 const toFillIn = (what: string): string => `TO FILL IN: ${what}`;
@@ -102,10 +102,11 @@ export function openAcrOf(report: Report): string {
             .map(({ id }) => ({ num: id, components: [{ name: 'web', adherence: adherenceOf(id, report, failures) }] })),
         };
   const draft = {
-    title: `DRAFT: Accessibility Conformance Report of ${uriOf(scan.url)}`,
+    // The tools of OpenACR add `Accessibility Conformance Report`.
+    title: `DRAFT: ${uriOf(scan.url)}`,
     product: {
       name: toFillIn('name of the product'),
-      version: toFillIn('version'),
+
       description: `The pages of ${code(scan.url, ADDRESS_MAX)}`,
     },
     author: contact('the author'),
@@ -138,7 +139,8 @@ function adherenceOf(id: string, report: Report, failures: ReadonlyMap<string, F
       id === REMOVED ? 'WCAG 2.2 has removed this criterion.' : `It is not part of the target of the scan, ${targetOf(report.scan)}.`,
     );
   const state = criterionState(criterion);
-  if (state !== 'failed') return notEvaluated(`${UNDECIDED[state]} A person must evaluate it.`);
+  const why = criterion.rules.length === 0 ? 'No rule tests it.' : state === 'failed' ? null : UNDECIDED[state];
+  if (why !== null) return notEvaluated(`${why} A person must evaluate it.`);
   const { failed, needs_review, passed } = criterion.pages;
   const applied = failed + needs_review + passed;
   const found = rulesOf(report, criterion).flatMap((rule) => {

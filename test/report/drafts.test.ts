@@ -107,8 +107,11 @@ describe('the draft of a conformance report', () => {
     [
       'has nothing on any page that its rules are about',
       'not-evaluated',
-      'no tested page has',
-      (pages) => pages.forEach((page) => Object.assign(page, { rules_passed: [] })),
+      'No tested page has',
+      (pages) =>
+        pages.forEach((page) =>
+          Object.assign(page, { rules_passed: [], rules_not_applicable: [...page.rules_passed, ...page.rules_not_applicable] }),
+        ),
     ],
   ] as [string, string, string, (pages: TestedPage[]) => void][])
     // prettier-ignore
@@ -117,6 +120,17 @@ describe('the draft of a conformance report', () => {
       expect(found).to.equal(level);
       expect(notes).to.include(note);
     });
+
+  it('says of a criterion that no rule tests it', () => {
+    expect(outcomes(() => undefined).get('1.2.1')).to.deep.equal({
+      level: 'not-evaluated',
+      notes: 'Not evaluated. No rule tests it. A person must evaluate it.',
+    });
+  });
+
+  it('says that WCAG 2.2 has removed 4.1.1, which its catalog still has', () => {
+    expect(outcomes(() => undefined).get('4.1.1')!.notes).to.equal('Not evaluated. WCAG 2.2 has removed this criterion.');
+  });
 
   it('fails a criterion by the pages to which its rules apply', () => {
     const report = cleanReport();
