@@ -30,6 +30,7 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'user.sign-out-everywhere': 'Signed out everywhere',
   'user.link': 'Identity provider linked',
   'user.unlink': 'Identity provider unlinked',
+  'user.groups-missing': 'Sign-in refused, because the identity provider sent no groups',
   'user.second-factor': 'Second factor accepted',
   'user.second-factor-failed': 'Second factor refused',
   'user.factor-add': 'Second factor added',

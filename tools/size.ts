@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
-  core: { production: 4285, tests: 1573 },
+  core: { production: 4290, tests: 1573 },
   report: { production: 14700, tests: 1750 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8840, tests: 635 },

@@ -102,6 +102,7 @@ describe('roles of the identity provider', () => {
       expect((await client.get(location!)).text).to.include('check oidc.scopes and oidc.roleMapping.claim');
     }
     expect(await rolesOf(email)).to.deep.equal({ [acme]: 'owner' });
+    expect(await entriesOf(acme, email)).to.include(`user.groups-missing ${email}`);
     // Providers leave out an empty list: who has nothing to lose may sign in.
     const free = (await context.organisation()).id;
     const { email: other } = await addPerson(context, free, 'viewer');

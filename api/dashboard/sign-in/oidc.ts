@@ -8,7 +8,7 @@ import type { Claims, IdentityProvider } from '../../accounts/sessions/identity-
 import { ORGANISATIONS_PATH, ownPath, signInPath } from '../../accounts/sessions/require-session.ts';
 import { openedInvitationPath } from '../account/organisations.ts';
 import { DEFAULT_SCOPES, providerDecides } from '../../accounts/sessions/role-mapping.ts';
-import { recordForUser } from '../audit.ts';
+import { recordEntry, recordForUser } from '../audit.ts';
 import type { SignInProblem } from './password.ts';
 import { applyRoles, type ProviderRoles, providerRoles } from './provider-roles.ts';
 import { startSession } from './start-session.ts';
@@ -90,20 +90,26 @@ async function resolve(request: FastifyRequest, claims: Claims, flow: OidcFlow):
   if (roleValues === 'unknown') return { ok: false, reason: 'groups_unknown' };
   const isAbsent = roleValues === 'absent';
   const roles = await providerRoles(request, isAbsent ? [] : roleValues);
-  // Many providers leave out an empty list, but so does a wrong scope.
-  if (isAbsent && (await isMember(request, claims, roles))) return withoutClaim(request);
+  // Many providers leave out an empty list, but so does a wrong scope. Owners see who may have lost the groups.
+  const member = isAbsent ? await memberOf(request, claims, roles) : null;
+  if (member !== null) {
+    for (const organisation of member.organisations)
+      await recordEntry(request, { organisation, actor: identity.issuer, action: 'user.groups-missing', subject: member.email });
+    return withoutClaim(request);
+  }
   const mayJoin = [...roles.values()].some((role) => role !== null);
   const resolved = await findUser(request, claims, flow, mayJoin);
-  if (resolved.ok) await applyRoles(request, resolved.user.email, roles, identity.issuer);
+  if (resolved.ok && !isAbsent) await applyRoles(request, resolved.user.email, roles, identity.issuer);
   return isAbsent && !resolved.ok && resolved.reason === 'no_role' ? withoutClaim(request) : resolved;
 }
 
-/** Whether a person belongs to one of these organisations. */
-async function isMember({ server }: FastifyRequest, { identity, email }: Claims, organisations: ProviderRoles): Promise<boolean> {
+/** Returns to which of these organisations a person belongs; null if to none. */
+async function memberOf({ server }: FastifyRequest, { identity, email }: Claims, mapped: ProviderRoles) {
   const { users, members } = server.stores;
   const user = (await users.findByIdentity(identity)) ?? (email === null ? null : await users.find(email));
-  const memberships = user === null ? [] : await members.of(user.email);
-  return memberships.some(({ organisation }) => organisations.has(organisation.id));
+  if (user === null) return null;
+  const organisations = (await members.of(user.email)).map(({ organisation }) => organisation.id).filter((id) => mapped.has(id));
+  return organisations.length === 0 ? null : { email: user.email, organisations };
 }
 
 function withoutClaim({ id, server }: FastifyRequest): Resolved {
