@@ -35,11 +35,15 @@ function detailOf(thrown: Thrown): string {
   return `${stack}\n${Mocha.reporters.Base.generateDiff(text(thrown.actual), text(thrown.expected))}`;
 }
 
+/** The line of an event. Its reader ends lines at U+2028 and U+2029 too, which JSON need not escape. */
+export const eventLine = (event: TestEvent): string =>
+  `${JSON.stringify(event).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}\n`;
+
 const titleOf = (test: { titlePath(): string[] }): string => test.titlePath().join(' › ');
 
 export default class ResultsReporter {
   constructor(runner: Runner) {
-    const write = (event: TestEvent): void => void writeSync(RESULTS, `${JSON.stringify(event)}\n`);
+    const write = (event: TestEvent): void => void writeSync(RESULTS, eventLine(event));
     runner.on('test', (test: Test) => write({ event: 'started', title: titleOf(test) }));
     runner.on('pass', (test: Test) => write({ event: 'passed', title: titleOf(test), ms: test.duration ?? 0 }));
     runner.on('pending', (test: Test) => write({ event: 'skipped', title: titleOf(test) }));

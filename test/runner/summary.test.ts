@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { TestEvent } from './reporter.ts';
+import { eventLine, type TestEvent } from './reporter.ts';
 import { closingLines, exitCodeOf, forbiddenSkips, resultOf, skipRules, type SuiteResult } from './summary.ts';
 
 const passed = (title: string): TestEvent => ({ event: 'passed', title, ms: 1 });
@@ -20,6 +20,12 @@ describe('result of a mocha run', () => {
   it('counts a file that cannot be loaded as a failure', () => {
     expect(resultOf([], 1, 'SyntaxError').failures.map(({ detail }) => detail)).to.deep.equal(['SyntaxError']);
     expect(resultOf([passed('a'), ended], 1, '').failures).to.have.length(1);
+  });
+
+  it('is written in one line for each test, whatever its title', () => {
+    const event = passed('a\u2028b\u2029c\nd');
+    expect(eventLine(event)).to.match(/^[^\n\r\u2028\u2029]+\n$/);
+    expect(JSON.parse(eventLine(event))).to.deep.equal(event);
   });
 
   it('counts a process that exits early with code 0 as a failure', () => {
