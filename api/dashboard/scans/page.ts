@@ -99,11 +99,14 @@ function downloads({ id, reports }: ScanRow): Html {
     linkButton({ text: 'HTML', hiddenText: 'report in one file', href: `${scanPath(id)}/report/html` }),
     linkButton({ text: 'JSON', hiddenText: 'export', href: `/dashboard/scans/${id}/report/json` }),
   )}
-    <p>Download CSV of ${csv('elements', 'elements')}, ${csv('causes', 'root causes')} or ${csv('pages', 'pages')}</p>
-    <p>
-      Drafts to complete: ${link('accessibility conformance report (OpenACR)', `${scanPath(id)}/report/openacr`)},
-      ${link('known barriers for an accessibility statement', `${scanPath(id)}/report/barriers`)}
-    </p>`;
+    <details>
+      <summary>Spreadsheets and drafts</summary>
+      <p>CSV of ${csv('elements', 'elements')}, ${csv('causes', 'root causes')} or ${csv('pages', 'pages')}</p>
+      <p>
+        Drafts to complete: ${link('accessibility conformance report (OpenACR)', `${scanPath(id)}/report/openacr`)},
+        ${link('known barriers for an accessibility statement', `${scanPath(id)}/report/barriers`)}
+      </p>
+    </details>`;
 }
 
 /** A person's scan is no test. */
