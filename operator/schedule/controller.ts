@@ -18,7 +18,7 @@ import { newScheduleState, type ScheduleAction, type ScheduleFacts, type Schedul
 import { recordedBefore } from './policy/history.ts';
 import { CREATED_CHECK_MS, planSchedule } from './policy/plan.ts';
 import { jitterOf, timesWithoutResult } from './policy/starts.ts';
-import { createTurns, laneOf } from './turns.ts';
+import { createTurns, laneOf, TURNS_OF_START } from './turns.ts';
 
 /** The interval at which schedules notice that their organisation was blocked or unblocked, in milliseconds. */
 const OWNERS_EVERY_MS = 5_000;
@@ -32,7 +32,7 @@ export function addScheduleController(context: OperatorContext): void {
   const { watchNamespaces, operatorClass, namespace: apiNamespace } = settings;
   const states = createStates(newScheduleState);
   const owners = createNamespaceOwners(stores.organisations, stores.dashboardSchedules, clock.monotonic);
-  const takeTurn = createTurns(clock.monotonic);
+  const takeTurns = createTurns(clock.monotonic);
   const { onListed, isListed, isFailing } = trackLists(watchNamespaces);
   const schedules = manager.watchResource<ScanSchedule>({
     resource: SCHEDULES,
@@ -71,7 +71,7 @@ export function addScheduleController(context: OperatorContext): void {
       plan: planSchedule,
       async execute({ actions }, facts, signal) {
         const { state } = facts;
-        state.turnAt ??= takeTurn(laneOf(facts));
+        state.turnAt ??= takeTurns(laneOf(facts), actions.some((action) => action.do === 'start') ? TURNS_OF_START : 1);
         const earlyMs = state.turnAt - clock.monotonic();
         if (earlyMs > 0) return { requeueAfterMs: earlyMs };
         state.turnAt = null;

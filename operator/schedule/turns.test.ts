@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import type { NamespaceOwner } from './policy/facts.ts';
-import { createTurns, laneOf, TURN_EVERY_MS, TURNS_AT_ONCE } from './turns.ts';
+import { createTurns, laneOf, TURN_EVERY_MS, TURNS_AT_ONCE, TURNS_OF_START } from './turns.ts';
 
 describe('turns of schedules', () => {
   /** Milliseconds that the work of each of `count` schedules waits. */
@@ -21,15 +21,29 @@ describe('turns of schedules', () => {
   it('gives an organisation some turns at once, then one after the other, and each organisation its own', () => {
     let now = 5_000_000;
     const take = createTurns(() => now);
-    const waits = waitsOf(() => take('ash'), now, TURNS_AT_ONCE + 4);
+    const waits = waitsOf(() => take('ash', 1), now, TURNS_AT_ONCE + 4);
     expect(waits.slice(TURNS_AT_ONCE - 1)).to.deep.equal([0, 0, 1, 2, 3].map((late) => late * TURN_EVERY_MS));
-    expect(waitsOf(() => take('birch'), now, 1)).to.deep.equal([0]);
+    expect(waitsOf(() => take('birch', 1), now, 1)).to.deep.equal([0]);
     now += 10 * TURN_EVERY_MS;
     expect(
-      waitsOf(() => take('ash'), now, 9).filter((wait) => wait === 0),
+      waitsOf(() => take('ash', 1), now, 9).filter((wait) => wait === 0),
       'after a while',
     ).to.have.length(7);
     now += 3_600_000;
-    expect(waitsOf(() => take('ash'), now, TURNS_AT_ONCE + 2).at(-1), 'after a pause').to.equal(TURN_EVERY_MS);
+    expect(waitsOf(() => take('ash', 1), now, TURNS_AT_ONCE + 2).at(-1), 'after a pause').to.equal(TURN_EVERY_MS);
+  });
+
+  it('lets three scans start at once, then two a second, because a start is followed by a status', () => {
+    const take = createTurns(() => 5_000_000);
+    const starts = waitsOf(
+      () => {
+        const at = take('ash', TURNS_OF_START);
+        take('ash', 1);
+        return at;
+      },
+      5_000_000,
+      6,
+    );
+    expect(starts).to.deep.equal([0, 0, 0, 500, 1_000, 1_500]);
   });
 });
