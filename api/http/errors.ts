@@ -184,7 +184,7 @@ export const ERRORS = {
   },
   precondition_failed: {
     status: 412,
-    message: 'It was changed meanwhile: its ETag is none of those in If-Match, and nothing was stored; get it, then change it again.',
+    message: 'It was changed meanwhile: If-Match does not have its current ETag, so nothing was stored; get it, then change it again.',
   },
   payload_too_large: { status: 413, message: 'The request body is too large; send at most 64 KiB.' },
   unsupported_media_type: { status: 415, message: 'Send the request body as application/json.' },

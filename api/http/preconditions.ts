@@ -11,7 +11,8 @@ import { ApiError } from './errors.ts';
 export const IF_MATCH = Type.Object({
   'If-Match': Type.Optional(
     Type.String({
-      description: 'One or more values of `ETag`, or `*`. If the current version is none of them, nothing changes. Absent: any version.',
+      description:
+        'One or more values of `ETag`, or `*`. Nothing changes unless one of them is that of the current version. Absent: any version.',
     }),
   ),
 });

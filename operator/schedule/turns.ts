@@ -5,7 +5,7 @@ import type { ScheduleFacts } from './policy/facts.ts';
 
 /** The turns that a lane has at once after a pause. */
 export const TURNS_AT_ONCE = 20;
-/** The turns that a start takes, and the status that follows it one more: a scan is admitted, charged and launched. */
+/** The turns that a start takes, because its scan is then admitted, charged and launched. The status that follows takes one. */
 export const TURNS_OF_START = 9;
 /** The time between two more turns, in milliseconds. */
 export const TURN_EVERY_MS = 50;

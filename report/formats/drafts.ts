@@ -106,7 +106,6 @@ export function openAcrOf(report: Report): string {
     title: `DRAFT: ${uriOf(scan.url)}`,
     product: {
       name: toFillIn('name of the product'),
-
       description: `The pages of ${code(scan.url, ADDRESS_MAX)}`,
     },
     author: contact('the author'),
