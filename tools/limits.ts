@@ -7,7 +7,7 @@ import { NETWORK_LIMITS, NETWORK_SHARES } from '../api/http/networks/network-lim
 import { LIMITS, type LimitSize } from '../api/http/rate-limits.ts';
 import { SIGN_IN_LIMITS } from '../api/accounts/sessions/sign-in-limits.ts';
 import { NODES_MAX } from '../report/results/cap-nodes.ts';
-import { LARGE_EXPORT_BYTES } from '../report/schema/export-size.ts';
+import { CONVERTED_MAX_BYTES, LARGE_EXPORT_BYTES } from '../report/schema/export-size.ts';
 import { FAILURE_SUMMARY_MAX, LINKED_FROM_MAX, NODE_HTML_MAX, RELATED_MAX, SELECTOR_MAX } from '../report/schema/page.ts';
 import { PICTURE_MAX_BYTES } from '../report/schema/report.ts';
 import { DASHBOARD_SCHEDULES_MAX } from '../core/protocol/scan-schedules.ts';
@@ -120,7 +120,8 @@ ${limits([
   ['related elements of an element', RELATED_MAX],
   ['pages that link to an untested one', LINKED_FROM_MAX],
   ['size of a picture', kib(PICTURE_MAX_BYTES)],
-  ['export that the service compares or converts for callers', mib(LARGE_EXPORT_BYTES)],
+  ['export that the service compares for callers', mib(LARGE_EXPORT_BYTES)],
+  ['export that the service converts to other formats', mib(CONVERTED_MAX_BYTES)],
 ])}
 
 ### PDF report

@@ -4,6 +4,7 @@ import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import type { ValidationBounds } from '../../core/validation-texts.ts';
 import type { SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
 import { errorDocsPath } from '../../core/web-paths.ts';
+import { CONVERTED_MAX_BYTES } from '../../report/schema/export-size.ts';
 import { WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
 
@@ -105,7 +106,14 @@ export const ERRORS = {
   report_format_unavailable: {
     status: 404,
     message:
-      'The JSON export of this scan is too large or of another version, so it cannot be converted here; convert it with `curbcut report`, which has options for each format.',
+      `The JSON export of this scan is larger than the service converts (${CONVERTED_MAX_BYTES / 1024 / 1024} MiB, or too many values); ` +
+      'run `curbcut report ID` with the option of the format, such as `--html FILE`, which has no limit.',
+  },
+  report_version_unsupported: {
+    status: 404,
+    message:
+      'Another version of Curbcut made the JSON export of this scan, and this version cannot convert it; ' +
+      'scan the site again, or run `curbcut report ID` of that version.',
   },
   key_not_found: { status: 404, message: 'No API key has this ID, or it is not live; list the keys to see their IDs.' },
   too_many_keys: {

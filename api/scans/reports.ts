@@ -59,7 +59,7 @@ const GET_JSON = {
     'getReportJson',
     'Get a link to the JSON export, the HTML report, SARIF, JUnit XML, Code Quality, EARL, CSV or a draft',
     'The JSON export has everything; the other formats are made from it. They are documented at `/docs/reports`, and the JSON Schema of the export is at `/schemas/report-v1.json`.',
-    ['json_export_unavailable', 'report_format_unavailable', 'replica_busy'],
+    ['json_export_unavailable', 'report_format_unavailable', 'report_version_unsupported', 'replica_busy'],
   ),
   querystring: ReportFormatQuery,
 };
@@ -155,6 +155,7 @@ export async function formatLink(
 const NO_FORMAT: Readonly<Record<Exclude<Extract<StoredFormat, { ok: false }>['reason'], 'busy'>, ErrorCode>> = {
   not_found: 'json_export_unavailable',
   too_large: 'report_format_unavailable',
+  other_version: 'report_version_unsupported',
 };
 
 /**

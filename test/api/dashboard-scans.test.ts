@@ -1,5 +1,6 @@
 /** The dashboard's scans over HTTP: organisations, roles, and how many commands a page sends to MongoDB. */
 import { expect } from 'chai';
+import { CONVERTED_MAX_BYTES } from '../../report/schema/export-size.ts';
 import { useContext } from './context.ts';
 import { signedIn } from './people.ts';
 
@@ -11,6 +12,15 @@ describe('the dashboard of scans', () => {
     const { id } = await context.scan(organisation);
     for (const path of ['/dashboard/scans/new', `/dashboard/scans/${id}/cancel`, `/dashboard/scans/${id}/again`])
       expect((await client.submit(path, {}, '/dashboard')).status, path).to.equal(403);
+  });
+
+  it('offers no format of an export that is too large to be converted, but the command', async () => {
+    const { client, organisation } = await signedIn(context);
+    const reports = (await context.storeReports('large'))!;
+    reports.export.bytes = CONVERTED_MAX_BYTES + 1;
+    const { id } = await context.scan(organisation, { phase: 'done', finishedAt: new Date(), reports });
+    const { text } = await client.get(`/dashboard/scans/${id}`);
+    expect(text).to.include(`curbcut report ${id} --html FILE`).and.include('/report/json"').and.not.include('/report/html');
   });
 
   it('sends the same number of commands to MongoDB for one scan and for many, and 304 if nothing changed', async () => {

@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { formatReport } from '../../report/formats/formats.ts';
 import { REPORT_FORMATS, reportKeys } from '../../report/schema/objects.ts';
+import { CONVERTED_MAX_BYTES } from '../../report/schema/export-size.ts';
 import { smallReport } from '../report/samples.ts';
+import { reportWith } from '../web/large-report.ts';
 import { eventually, useContext } from './context.ts';
 
 describe('GET /v1/scans/{scan_id}/report/json with a format', () => {
@@ -61,7 +63,19 @@ describe('GET /v1/scans/{scan_id}/report/json with a format', () => {
     const none = await (await scanWith(null)).get('junit');
     expect([none.status, none.body.detail]).to.deep.equal([404, 'json_export_unavailable']);
     const other = await (await scanWith('{"schema_version":2}')).get('junit');
-    expect([other.status, other.body.detail]).to.deep.equal([404, 'report_format_unavailable']);
+    expect([other.status, other.body.detail]).to.deep.equal([404, 'report_version_unsupported']);
+    const large = await (await scanWith(`{"a":"${'x'.repeat(CONVERTED_MAX_BYTES)}"}`)).get('html');
+    expect([large.status, large.body.detail]).to.deep.equal([404, 'report_format_unavailable']);
+  });
+
+  it('calls an export of this version that it cannot convert an error of its own', async () => {
+    const { status, body } = await (await scanWith(JSON.stringify({ tools: report.tools }))).get('junit');
+    expect([status, body.detail]).to.deep.equal([500, 'internal_error']);
+  });
+
+  it('makes the HTML report and CSV of 100 pages with 2,000 root causes', async () => {
+    const { get } = await scanWith(JSON.stringify(reportWith(100, 2_000, 'https://example.com/')));
+    expect([(await get('html')).status, (await get('csv')).status]).to.deep.equal([200, 200]);
   });
 
   it('finds nothing, and stores nothing, after retention removed the export', async () => {

@@ -2,6 +2,7 @@
 import { isTerminal, LIVE_PHASES, type LivePhase } from '../../../core/scan/phases.ts';
 import { pageCountsOf } from '../../../report/view/verdict.ts';
 import { criteriaPath, scanPath, sitePath } from '../../../core/web-paths.ts';
+import { CONVERTED_MAX_BYTES } from '../../../report/schema/export-size.ts';
 import type { CsvTable } from '../../../report/schema/objects.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
@@ -94,11 +95,12 @@ function endedParts(data: ScanPageData): Html {
 function downloads({ id, reports }: ScanRow): Html {
   if (reports === null) return NOTHING;
   const csv = (table: CsvTable, text: string): Html => link(text, `${scanPath(id)}/report/${table}.csv`);
-  return html`${actions(
-    linkButton({ text: 'Download PDF', href: `/dashboard/scans/${id}/report` }),
-    linkButton({ text: 'HTML', hiddenText: 'report in one file', href: `${scanPath(id)}/report/html` }),
-    linkButton({ text: 'JSON', hiddenText: 'export', href: `/dashboard/scans/${id}/report/json` }),
-  )}
+  const pdf = linkButton({ text: 'Download PDF', href: `/dashboard/scans/${id}/report` });
+  const json = linkButton({ text: 'JSON', hiddenText: 'export', href: `/dashboard/scans/${id}/report/json` });
+  if (reports.export.bytes > CONVERTED_MAX_BYTES)
+    return html`${actions(pdf, json)}
+      <p>The export is too large to make the HTML report and spreadsheets here. Run <code>curbcut report ${id} --html FILE</code>.</p>`;
+  return html`${actions(pdf, linkButton({ text: 'HTML', hiddenText: 'report in one file', href: `${scanPath(id)}/report/html` }), json)}
     <details>
       <summary>Spreadsheets and drafts</summary>
       <p>CSV of ${csv('elements', 'elements')}, ${csv('causes', 'root causes')} or ${csv('pages', 'pages')}</p>
