@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
-  core: { production: 4290, tests: 1573 },
+  core: { production: 4330, tests: 1582 },
   report: { production: 14700, tests: 1750 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8840, tests: 635 },
@@ -28,7 +28,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 663,
+  'production files': 664,
   'production files below 25 lines': 30,
   'production lines over 150 characters': 344,
   'comments with a sentence over 30 words': 0,

@@ -27,7 +27,7 @@ describe('the errors of a form', () => {
     const errors = errorsOf(NewWebhook, wrong, WEBHOOK_FORM.fields);
     expect(errors).to.deep.include({ name: 'Name must have at most 100 characters.', credits_below: 'Credits must be at least 1.' });
     expect(errors.events).to.match(/^Events \(item 2\) must be one of scan\.completed, /);
-    expect(errors.format).to.equal('Format must be one of json, slack.');
+    expect(errors.format).to.equal('Format must be one of json, slack, teams, mattermost.');
   });
 
   for (const [what, schema, fields] of [

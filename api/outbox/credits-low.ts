@@ -42,7 +42,7 @@ const contentOf = (balance: number, below: number, at: Date, publicBaseUrl: stri
   type: 'credits.low',
   at,
   data: { balance, credits_below: below },
-  slack: {
+  chat: {
     headline: 'Few credits are left',
     facts: [`${balance} credits can be used, fewer than ${below}.`],
     link: publicBaseUrl === null ? null : { text: 'Open the credits', url: publicBaseUrl + CREDITS_PATH },

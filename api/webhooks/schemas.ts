@@ -25,7 +25,7 @@ const FIELDS = {
     description: 'The URL that receives the events. The rules for the URLs of scans apply. Use https to keep the events private.',
   }),
   events: Type.Array(oneOf(WEBHOOK_EVENTS), { minItems: 1, uniqueItems: true, description: 'The events that are sent.' }),
-  format: oneOf(WEBHOOK_FORMATS, { description: '`json`: the event. `slack`: a message for an incoming webhook of Slack.' }),
+  format: oneOf(WEBHOOK_FORMATS, { description: '`json`: the event. The others: a message for an incoming webhook of this chat program.' }),
   credits_below: Type.Integer({
     minimum: 1,
     maximum: CREDITS_BELOW_MAX,

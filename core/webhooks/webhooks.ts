@@ -10,8 +10,8 @@ export const TEST_EVENT = 'webhook.test';
 export const DELIVERED_EVENTS = [...WEBHOOK_EVENTS, TEST_EVENT] as const;
 export type DeliveredEvent = (typeof DELIVERED_EVENTS)[number];
 
-/** `json`: the event as it is. `slack`: a message for an incoming webhook of Slack, or of a program that accepts the same. */
-export const WEBHOOK_FORMATS = ['json', 'slack'] as const;
+/** `json`: the event as it is. The others are messages for incoming webhooks of Slack, of a workflow of Microsoft Teams, and of Mattermost. */
+export const WEBHOOK_FORMATS = ['json', 'slack', 'teams', 'mattermost'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
 /** The most endpoints of an organisation that are made over REST or in the dashboard, and the most in its manifest. */

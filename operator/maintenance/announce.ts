@@ -123,7 +123,7 @@ function scanContent(row: ScanRow, base: Base): EventContent {
     type: done ? 'scan.completed' : 'scan.failed',
     at: row.finishedAt ?? row.updatedAt,
     data: scan,
-    slack: {
+    chat: {
       headline: done ? `${site} ${verdict}` : `The scan of ${site} ${row.phase === 'canceled' ? 'was canceled' : 'failed'}`,
       facts: [...numbers, ...(row.message === null ? [] : [row.message])],
       link: linkTo(base, 'Open the scan', scanPath(row.id)),
@@ -166,7 +166,7 @@ function regressionContent({ data, at }: WebhookEventRecord, base: Base): EventC
       },
       message,
     },
-    slack: {
+    chat: {
       headline: `${siteOf(url) || url} got worse (schedule ${namespace}/${name})`,
       facts: [message],
       link: linkTo(base, 'Open the scan', scanPath(scanId)),

@@ -140,6 +140,8 @@ export const WEBHOOK_FORM = schemaForm(NewWebhook, {
     choices: [
       { value: 'json', text: 'JSON', hint: 'The event, signed as Standard Webhooks defines it.' },
       { value: 'slack', text: 'Slack', hint: 'A message for an incoming webhook of Slack.' },
+      { value: 'teams', text: 'Microsoft Teams', hint: 'A card for the workflow "Post to a channel when a webhook request is received".' },
+      { value: 'mattermost', text: 'Mattermost', hint: 'A message for an incoming webhook of Mattermost.' },
     ],
   },
   credits_below: {
