@@ -37,7 +37,7 @@ lint-types: ; @$(with_node) node_modules/typescript-native/bin/tsc -p .
 lint-format: ; @$(with_node) npx prettier --check .
 lint-imports: ; @$(with_node) npx depcruise --config .dependency-cruiser.mjs $(packages)
 lint-unused: ; @$(with_node) npx knip
-lint-generated: ; @$(with_node) node tools/docs.ts --check
+lint-generated: ; @$(with_node) node tools/docs.ts --check && node tools/web-font.ts --check
 lint-size: ; @$(with_node) node tools/size.ts
 
 check: lint ## The same, and facts stated in several places

@@ -11,10 +11,10 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4330, tests: 1582 },
-  report: { production: 14700, tests: 1750 },
+  report: { production: 14715, tests: 1750 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8840, tests: 635 },
-  api: { production: 24110, tests: 2360 },
+  api: { production: 24125, tests: 2360 },
   operator: { production: 11630, tests: 8630 },
   'scanner-image': { production: 13230, tests: 3643 },
   cli: { production: 4815, tests: 366 },

@@ -8,7 +8,7 @@ import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { siteCss } from '../../report/html/tokens.ts';
+import { FONT_FILE, siteCss, webFont } from '../../report/html/tokens.ts';
 import type { Html } from '../../report/html/html.ts';
 
 const FOLDER = join(import.meta.dirname, 'assets');
@@ -16,6 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
 };
 
 export interface Asset extends Packed {
@@ -30,16 +31,17 @@ export interface Assets {
   find(name: string): Asset | undefined;
 }
 
-/** Reads and compresses the files, and the style sheet that reports have too. */
+/** Reads and compresses the files, and the style sheet and the typeface that reports have too. */
 export async function loadAssets(): Promise<Assets> {
   const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES).sort();
   const contents = await Promise.all(names.map(async (name) => [name, await readFile(join(FOLDER, name), 'utf8')] as const));
-  const files = [...contents, ['site.css', siteCss()] as const];
+  const font = Buffer.from(webFont(), 'base64');
+  const files = [...contents, ['site.css', siteCss(FONT_FILE)] as const, [FONT_FILE, font] as const];
   const digest = createHash('sha256');
-  for (const [name, text] of files) digest.update(`${name}\0${text}\0`);
+  for (const [name, content] of files) digest.update(`${name}\0`).update(content).update('\0');
   const version = digest.digest('hex').slice(0, 12);
   const assets = new Map(
-    await Promise.all(files.map(async ([name, text]) => [name, { type: TYPES[extname(name)]!, ...(await pack(text)) }] as const)),
+    await Promise.all(files.map(async ([name, content]) => [name, { type: TYPES[extname(name)]!, ...(await pack(content)) }] as const)),
   );
   return {
     version,
@@ -53,12 +55,15 @@ export async function loadAssets(): Promise<Assets> {
 
 interface Packed {
   plain: Buffer;
-  gzip: Buffer;
-  br: Buffer;
+  /** What it is compressed to, if that makes it smaller. */
+  gzip?: Buffer;
+  br?: Buffer;
 }
 
-async function pack(text: string): Promise<Packed> {
-  const plain = Buffer.from(text);
+/** Compresses a text; a typeface is compressed already. */
+async function pack(content: string | Buffer): Promise<Packed> {
+  if (Buffer.isBuffer(content)) return { plain: content };
+  const plain = Buffer.from(content);
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length } };
   const [gzipped, br] = await Promise.all([promisify(gzip)(plain), promisify(brotliCompress)(plain, quality)]);
   return { plain, gzip: gzipped, br };
@@ -70,9 +75,9 @@ export const accepts = (request: FastifyRequest, encoding: string): boolean =>
 
 /** Sends the smallest content that the client accepts. */
 export function sendPacked(request: FastifyRequest, reply: FastifyReply, packed: Packed): FastifyReply {
-  const encoding = (['br', 'gzip'] as const).find((one) => accepts(request, one));
+  const encoding = (['br', 'gzip'] as const).find((one) => packed[one] !== undefined && accepts(request, one));
   if (encoding !== undefined) reply.header('Content-Encoding', encoding);
-  return reply.send(encoding === undefined ? packed.plain : packed[encoding]);
+  return reply.send(packed[encoding ?? 'plain']);
 }
 
 /** A page that is the same for every visitor. */

@@ -4,6 +4,7 @@ import { DEFAULT_LOCALE, type Locale, LOCALES } from '../../core/scan/locales.ts
 import { DASHBOARD_PATH, DOCS_PATH, KNOWN_ISSUES_PATH, SCANS_PATH } from '../../core/web-paths.ts';
 import { wordsIn } from '../../report/words/words.ts';
 import { attributes, html, type Html, type HtmlValue } from '../../report/html/html.ts';
+import { FONT_FILE } from '../../report/html/tokens.ts';
 import { inLanguage, splitLanguage } from './languages.ts';
 import { button, logo, visuallyHidden } from '../../report/html/elements.ts';
 import { hiddenField } from './fields.ts';
@@ -184,6 +185,7 @@ function document({ request, locale, title, head, body, scripts = [] }: Document
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title === 'Curbcut' ? title : `${title} – Curbcut`}</title>
         <link rel="icon" href="${assets.url('icon.svg')}" type="image/svg+xml" />
+        <link rel="preload" href="${assets.url(FONT_FILE)}" as="font" type="font/woff2" crossorigin />
         <link rel="stylesheet" href="${assets.url('site.css')}" />
         ${['site.js', ...scripts].map((name) => html`<script type="module" src="${assets.url(name)}"></script>`)} ${head}
       </head>

@@ -52,6 +52,7 @@ const policy = (trust: string[] = []): FastifyHelmetOptions['contentSecurityPoli
     'default-src': ["'none'"],
     'script-src': ["'self'", ...trust],
     'style-src': ["'self'"],
+    'font-src': ["'self'"],
     'img-src': ["'self'"],
     'connect-src': ["'self'"],
     'frame-src': trust.length === 0 ? ["'none'"] : trust,

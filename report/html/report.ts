@@ -25,7 +25,7 @@ import { html, type Html, NOTHING, raw } from './html.ts';
 import { pageFindings } from './page-findings.ts';
 import { pageColumns, pageName, pageRow } from './pages.ts';
 import { fixToPassCard, resultCard } from './result.ts';
-import { siteCss } from './tokens.ts';
+import { siteCss, webFont } from './tokens.ts';
 
 /** The most bytes of each part, without its pictures. */
 const MAX_BYTES = { causes: 900_000, others: 150_000, pages: 250_000, findings: 550_000 };
@@ -68,9 +68,9 @@ function document(context: Context): Html {
   const { locale, view } = context;
   const { texts, format } = wordsIn(locale, 'report');
   const title = format(texts.titleOf, { site: siteName(view.scan.url) });
-  const [style, script] = [siteCss(), readFileSync(join(import.meta.dirname, 'report.js'), 'utf8')];
+  const [style, script] = [siteCss(`data:font/woff2;base64,${webFont()}`), readFileSync(join(import.meta.dirname, 'report.js'), 'utf8')];
   const own = `style-src '${hashOf(style)}'; script-src '${hashOf(script)}'`;
-  const policy = `default-src 'none'; img-src data:; ${own}; base-uri 'none'; form-action 'none'`;
+  const policy = `default-src 'none'; img-src data:; font-src data:; ${own}; base-uri 'none'; form-action 'none'`;
   return html`<!doctype html>
     <html lang="${locale}">
       <head>

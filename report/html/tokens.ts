@@ -6,17 +6,16 @@ import { color, COLOR_NAMES, type ColorName, type Mode } from '../../core/colors
 /** Sizes of text as [size, line height]. Large sizes shrink on narrow screens. */
 export const TYPE = {
   small: ['0.875rem', '1.5'],
-  body: ['1.0625rem', '1.6'],
-  lead: ['1.25rem', '1.5'],
-  h3: ['1.1875rem', '1.35'],
+  body: ['1rem', '1.6'],
+  lead: ['1.1875rem', '1.5'],
+  h3: ['1.125rem', '1.35'],
   h2: ['clamp(1.375rem, 1.2rem + 0.8vw, 1.75rem)', '1.25'],
   h1: ['clamp(1.75rem, 1.3rem + 2.2vw, 2.75rem)', '1.12'],
   figure: ['clamp(2.25rem, 1.7rem + 2.6vw, 3.5rem)', '1'],
 } as const;
 
 export const FONTS = {
-  sans: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', sans-serif",
-  serif: "Charter, 'Bitstream Charter', 'Sitka Text', 'Iowan Old Style', Cambria, Georgia, 'Noto Serif', serif",
+  sans: "Inter, 'Inter fallback', system-ui, sans-serif",
   mono: "ui-monospace, 'Cascadia Code', 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace",
 } as const;
 
@@ -63,5 +62,21 @@ export function tokensCss(): string {
   ].join('\n');
 }
 
-/** The style sheet of pages and reports: the tokens, then the rules. */
-export const siteCss = (): string => `${tokensCss()}\n${readFileSync(join(import.meta.dirname, 'site.css'), 'utf8')}`;
+/** The file of the typeface, beside the style sheet. `tools/web-font.ts` writes it. */
+export const FONT_FILE = 'inter.woff2';
+
+/** The typeface as base64. */
+export const webFont = (): string => readFileSync(join(import.meta.dirname, 'inter.woff2'), 'base64');
+
+/** Until the typeface is there, Arial stands in with its measures, so that nothing moves. They are those that next/font has for Inter. */
+const STAND_IN = 'ascent-override:90.44%;descent-override:22.52%;line-gap-override:0%;size-adjust:107.12%';
+
+const fontFaces = (src: string): string =>
+  [
+    `@font-face{font-family:Inter;font-weight:400 700;font-display:swap;src:url("${src}") format("woff2")}`,
+    `@font-face{font-family:'Inter fallback';src:local('Arial'),local('Liberation Sans'),local('Arimo');${STAND_IN}}`,
+  ].join('\n');
+
+/** The style sheet of pages and reports: the typeface, the tokens, then the rules. @param font the address of the typeface */
+export const siteCss = (font: string): string =>
+  [fontFaces(font), tokensCss(), readFileSync(join(import.meta.dirname, 'site.css'), 'utf8')].join('\n');

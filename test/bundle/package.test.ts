@@ -58,7 +58,7 @@ describe('the npm package', function () {
   });
 
   it('is small, and starts fast', async () => {
-    expect(statSync(join(installation.out, 'curbcut.cjs')).size).to.be.lessThan(1_600_000);
+    expect(statSync(join(installation.out, 'curbcut.cjs')).size).to.be.lessThan(1_700_000);
     // What is run before the help is there, because a time would be that of the machine: 1,017 functions of 3,972.
     const coverage = join(installation.folder, 'coverage');
     const program = join(installation.folder, 'node_modules/curbcut/bin/curbcut');

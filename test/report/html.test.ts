@@ -87,7 +87,7 @@ describe('the report in one HTML file', () => {
       return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
     };
     expect(content).to.equal(
-      `default-src 'none'; img-src data:; style-src ${hash('style')}; script-src ${hash('script')}; base-uri 'none'; form-action 'none'`,
+      `default-src 'none'; img-src data:; font-src data:; style-src ${hash('style')}; script-src ${hash('script')}; base-uri 'none'; form-action 'none'`,
     );
   });
 

@@ -17,7 +17,7 @@ describe('pages', () => {
   it('have a strict policy and are not cached', async () => {
     const { headers } = await get('/');
     expect(headers.get('content-security-policy')).to.equal(
-      "default-src 'none';script-src 'self';style-src 'self';img-src 'self';connect-src 'self';frame-src 'none';form-action 'self';frame-ancestors 'none';base-uri 'none'",
+      "default-src 'none';script-src 'self';style-src 'self';font-src 'self';img-src 'self';connect-src 'self';frame-src 'none';form-action 'self';frame-ancestors 'none';base-uri 'none'",
     );
     expect(headers.get('x-frame-options')).to.equal('DENY');
     expect(headers.get('x-content-type-options')).to.equal('nosniff');

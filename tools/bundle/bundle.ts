@@ -78,8 +78,9 @@ const ownFiles: Plugin = {
       const text = await readFile(path, 'utf8');
       const contents = text
         .replace('const require = createRequire(import.meta.url);', '')
-        .replaceAll(/readFileSync\(join\(import\.meta\.dirname, '([^']+)'\), 'utf8'\)/g, (_call, file: string) =>
-          JSON.stringify(readFileSync(join(dirname(path), file), 'utf8')),
+        .replaceAll(
+          /readFileSync\(join\(import\.meta\.dirname, '([^']+)'\), '(utf8|base64)'\)/g,
+          (_call, file: string, encoding: BufferEncoding) => JSON.stringify(readFileSync(join(dirname(path), file), encoding)),
         );
       return { contents, loader: 'ts' };
     });
