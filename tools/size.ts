@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4330, tests: 1582 },
-  report: { production: 14715, tests: 1750 },
+  report: { production: 14730, tests: 1750 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 8840, tests: 635 },
   api: { production: 24125, tests: 2360 },
@@ -20,7 +20,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   cli: { production: 4815, tests: 366 },
   local: { production: 10044, tests: 3760 },
   'demo-site': { production: 121, tests: 0 },
-  test: { production: 0, tests: 57145 },
+  test: { production: 0, tests: 57151 },
   tools: { production: 3333, tests: 579 },
   bench: { production: 2199, tests: 0 },
 };

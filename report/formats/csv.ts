@@ -17,14 +17,15 @@ const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
 
 /**
  * A field. A spreadsheet would run text that begins like a formula, so such text gets an apostrophe in front. A number has a decimal
- * comma between semicolons: where spreadsheets expect those, they would read 4.5 as a date.
+ * comma between semicolons: where spreadsheets expect those, they would read 4.5 as a date. A field with either separator is quoted,
+ * because a spreadsheet with the other setting would tear it apart.
  */
 export function csvField(value: CsvValue, separator = ','): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value === 'number') return separator === ';' ? String(value).replace('.', ',') : String(value);
-  if (typeof value !== 'string') return '';
-  const safe = FORMULA.test(value) ? `'${value}` : value.toWellFormed();
-  return safe !== value || /["\r\n]/.test(safe) || safe.includes(separator) ? `"${safe.toWellFormed().replaceAll('"', '""')}"` : safe;
+  if (typeof value !== 'string' && typeof value !== 'number') return '';
+  const text = typeof value === 'string' ? value : separator === ';' ? String(value).replace('.', ',') : String(value);
+  const safe = typeof value === 'string' && FORMULA.test(text) ? `'${text}` : text.toWellFormed();
+  return safe !== text || /[",;\t\r\n]/.test(safe) ? `"${safe.toWellFormed().replaceAll('"', '""')}"` : safe;
 }
 
 /** A line of RFC 4180. */
@@ -49,6 +50,9 @@ const KINDS: Readonly<Record<FindingList, string>> = { violations: 'violation', 
 
 /** With a word in front, because spreadsheets in German or Polish would read 1.4.3 as a date. */
 const criteriaText = (wcag: readonly string[]): string => wcag.map((id) => `SC ${id}`).join(' ');
+
+/** With a word in front: spreadsheets would read the digits of 0123456789012345 and of 12345678901234e5 as numbers, and round them. */
+const causeText = (fingerprint: string): string => `cause-${fingerprint}`;
 
 /** What elements and root causes have in common. */
 const about = (list: FindingList, { rule, impact, wcag, help, help_url }: ReportViolation | RootCause, locale: Locale): Row => ({
@@ -90,9 +94,14 @@ export function elementsCsv(report: Report): string {
         ...row,
         ...describe(node),
         known: isKnown(known.of(rule, node)),
-        cause: rootCauseFingerprint(rule, node),
+        cause: causeText(rootCauseFingerprint(rule, node)),
       })),
-      ...beyond.map(({ fingerprint, elements }) => ({ ...row, elements, known: isKnown(known.ofCause(fingerprint)), cause: fingerprint })),
+      ...beyond.map(({ fingerprint, elements }) => ({
+        ...row,
+        elements,
+        known: isKnown(known.ofCause(fingerprint)),
+        cause: causeText(fingerprint),
+      })),
       ...(total > left ? [{ ...row, elements: total - left }] : []),
     ];
   };
@@ -124,7 +133,7 @@ export function causesCsv({ scan, groups, review_groups, advice_groups }: Report
       knownElements: list === 'violations' ? (cause.known_elements ?? 0) : undefined,
       pages: cause.pages,
       page: cause.page_urls[0],
-      cause: cause.fingerprint,
+      cause: causeText(cause.fingerprint),
     }));
   const rows = [...rowsOf('violations', groups), ...rowsOf('needs_review', review_groups), ...rowsOf('advice', advice_groups)];
   return csvOf(locale, rows, CAUSE_COLUMNS);

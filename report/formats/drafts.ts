@@ -26,26 +26,34 @@ const NAME_MAX = 100;
 
 interface Failure {
   elements: number;
+  /** Those that known issues cover. */
+  known: number;
   pages: string[];
 }
 
 /** The rules that fail, with the number of elements, also of those that are only counted. */
-function failuresOf({ pages }: Report): Map<string, Failure> {
+function failuresOf({ pages, groups }: Report): Map<string, Failure> {
   const failures = new Map<string, Failure>();
   for (const { url, violations } of testedPages(pages))
     for (const { rule, nodes_total: total } of violations) {
       const { elements, pages: before } = failures.get(rule) ?? { elements: 0, pages: [] };
-      failures.set(rule, { elements: elements + total, pages: [...before, url] });
+      failures.set(rule, { elements: elements + total, known: 0, pages: [...before, url] });
     }
+  for (const { rule, known_elements: known = 0 } of groups) {
+    const failure = failures.get(rule);
+    if (failure !== undefined) failure.known += known;
+  }
   return failures;
 }
 
 const rulesOf = ({ rules }: Report, criterion: ReportCriterion): string[] => criterion.rules.map((at) => rules[at]!.id);
 
 /** List items of Markdown: a rule, and the pages on which it fails. What a page can choose is only in code spans and encoded addresses. */
-function failureLines(rule: string, { elements, pages }: Failure, { locale, texts, count }: ReportWords, most: number): string[] {
+function failureLines(rule: string, failure: Failure, { locale, texts, count, number }: ReportWords, most: number): string[] {
+  const { elements, known, pages } = failure;
   const help = plain(ruleText(rule, locale)?.help.replace(/\.$/, '') ?? '');
-  const numbers = `${count(texts.elements, elements)} ${count(texts.onPages, pages.length)}`;
+  const accepted = known === 0 ? '' : ` (${wordsIn(locale, 'findings').texts.states.known}: ${number(known)})`;
+  const numbers = `${count(texts.elements, elements)}${accepted} ${count(texts.onPages, pages.length)}`;
   const left = pages.length - most;
   return [
     `- ${help === '' ? '' : `${help} `}(${code(rule, NAME_MAX)}): ${numbers}`,

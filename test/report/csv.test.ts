@@ -31,7 +31,7 @@ describe('CSV', () => {
     ['\r=1', `"'\r=1"`],
     ['\uFF1D1', `"'\uFF1D1"`],
     ['a "b", c', '"a ""b"", c"'],
-    ['a;b', 'a;b'],
+    ['a;b', '"a;b"'],
     [-5, '-5'],
     [true, 'yes'],
     [undefined, ''],
@@ -39,7 +39,7 @@ describe('CSV', () => {
     it(`writes ${JSON.stringify(value)} so that no spreadsheet runs it`, () => expect(csvField(value)).to.equal(field));
 
   it('writes decimals as the spreadsheets do that expect the separator', () => {
-    expect([',', ';'].map((separator) => csvField(4.5, separator))).to.deep.equal(['4.5', '4,5']);
+    expect([',', ';'].map((separator) => csvField(4.5, separator))).to.deep.equal(['4.5', '"4,5"']);
   });
 
   it('has a line for each element, and their numbers add up, also of those that are only counted', async () => {
@@ -65,7 +65,7 @@ describe('CSV', () => {
       'Known issue': 'no',
       Elements: '1',
     });
-    expect(rows.find((row) => row['Root cause'] === known)).to.include({ Element: '', Elements: '40' });
+    expect(rows.find((row) => row['Root cause'] === `cause-${known}`)).to.include({ Element: '', Elements: '40' });
   });
 
   it('has a line for each root cause, and for each page, tested or not', async () => {
@@ -73,7 +73,7 @@ describe('CSV', () => {
     const causes = await rowsOf(causesCsv(report));
     const { groups, review_groups, advice_groups } = report;
     expect(causes.map((row) => row['Root cause'])).to.deep.equal(
-      [...groups, ...review_groups, ...advice_groups].map(({ fingerprint }) => fingerprint),
+      [...groups, ...review_groups, ...advice_groups].map(({ fingerprint }) => `cause-${fingerprint}`),
     );
     const pages = await rowsOf(pagesCsv(report));
     expect(pages.map((row) => row['Page'])).to.deep.equal(report.pages.map(({ url }) => url));

@@ -159,6 +159,14 @@ describe('the draft of a conformance report', () => {
     expect(shown.match(/https:/g)).to.have.length(3);
   });
 
+  it('marks known issues, as the list of barriers does', () => {
+    const report = smallReport();
+    report.groups.find(({ rule }) => rule === 'color-contrast')!.known_elements = 3;
+    const marked = '(color-contrast): 12 elements (Known issues: 3) on 12 pages';
+    expect(rendered(adherences(draftOf(report)).get('1.4.3')!.notes).shown).to.include(marked);
+    expect(rendered(barriersOf(report)).shown).to.include(marked);
+  });
+
   it('says that a report is partial', () =>
     expect(draftOf({ ...smallReport(), partial: true }).notes).to.include('The scan was canceled.'));
 });
