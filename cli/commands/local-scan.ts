@@ -23,7 +23,8 @@ import { checkFiles, type Files, writeReport } from '../service/reports.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import { comparisonResult, knownResult, scoreAndCounts } from '../../core/scan/result.ts';
 import type { ScanResult } from '../service/messages.ts';
-import { type CliContext, type Output, reportEnd } from './output.ts';
+import type { ProgressView } from '../progress.ts';
+import { type CliContext, type Output, reportEnd, type ReportSource } from './output.ts';
 
 /**
  * Results of scans in the form of the scan object of the HTTP API: the same for a service, a cluster and a local scan. Pure. A scan that
@@ -76,10 +77,33 @@ export interface LocalScan extends SiteOptions {
   baseline?: { file: string; optional: boolean; count?: BaselineCount };
   /** The file with the manifests, and the host whose known issues apply if it is another one than that of the scan. */
   knownIssues?: { file: string; site?: string };
+  /** False: the host of the URL must be public, or allowed by ALLOW_TARGETS, because no person named it. */
+  hostAllowed?: boolean;
 }
 
 /** Runs the scan and prints its result. @returns the exit code @throws CliError */
 export async function scanLocally(scan: LocalScan, output: Output, quiet: boolean, context: CliContext): Promise<number> {
+  await checkFiles(output.files);
+  const { result, done } = await runLocally(scan, output.progress, context);
+  const source: ReportSource =
+    done === null
+      ? { save: () => Promise.resolve() }
+      : { save: (files) => save(files, done.files, done.report), read: () => Promise.resolve(done.report) };
+  return reportEnd(result, source, output, quiet, context);
+}
+
+/** A local scan that has ended. `done` is null if the site could not be tested; `result` says why. */
+export interface LocalEnd {
+  result: FullResult;
+  done: { report: Report; files: ScannerResults } | null;
+}
+
+/** Runs the scan. @throws CliError if the scanner cannot run */
+export async function runLocally(
+  scan: LocalScan,
+  progress: Pick<ProgressView, 'step' | 'note'>,
+  context: Pick<CliContext, 'scanner' | 'version' | 'environment' | 'signal'>,
+): Promise<LocalEnd> {
   const url = URL.parse(scan.url);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) throw new CliError(`${scan.url} is not an http or https URL.`);
   if (!existsSync(context.scanner))
@@ -87,8 +111,8 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       '--local needs the scanner, which is not installed beside this command line.',
       'Use the npm package curbcut with Chromium on this machine, or the scanner image, which has Chromium.',
     );
-  await checkFiles(output.files);
-  const { auth, baseline, knownIssues, metadata, ...rest } = scan;
+  const { auth, baseline, knownIssues, metadata, hostAllowed = true, ...rest } = scan;
+  const hosts = hostAllowed ? [url.host, ...(rest.crawl?.hosts ?? [])].map(hostnameOf) : [];
   const startedAt = new Date();
   const known = knownIssues && (await readKnownIssues(knownIssues, siteOf(url.href), startedAt));
   const { file, ...how } = baseline ?? { file: undefined, optional: false };
@@ -97,7 +121,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   const deadline = new Date(startedAt.getTime() + DEADLINE_MS).toISOString();
   const scanId = randomUUID();
   let scanned = 0;
-  output.progress.step({ phase: 'crawling', pages: null });
+  progress.step({ phase: 'crawling', pages: null });
   const end = await runScanner(
     {
       version: context.version,
@@ -109,7 +133,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       pagesReserved: options.maxPages,
       deadline,
       uploadDeadline: deadline,
-      allowTargets: [...OWN_MACHINE, ...[url.host, ...options.crawl.hosts].map(hostnameOf), ...listOf(context.environment.ALLOW_TARGETS)],
+      allowTargets: [...OWN_MACHINE, ...hosts, ...listOf(context.environment.ALLOW_TARGETS)],
       denyTargets: [],
       workers: SCANNER_DEFAULTS.workers,
       exportMaxBytes: EXPORT_MAX_BYTES,
@@ -124,8 +148,8 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       signal: context.signal,
       onPage({ url: page, tested, detail }) {
         if (tested) scanned += 1;
-        else output.progress.note(`${page} was not tested: ${detail ?? 'no reason was given'}`);
-        output.progress.step({ phase: 'scanning', pages: { scanned, total: options.maxPages } });
+        else progress.note(`${page} was not tested: ${detail ?? 'no reason was given'}`);
+        progress.step({ phase: 'scanning', pages: { scanned, total: options.maxPages } });
       },
     },
   );
@@ -134,21 +158,18 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   const described = { scanId, url: url.href, metadata: metadata ?? {}, reportUrl: null };
   if (!end.ok) {
     const failed = { ...described, status: 'failed', outcome: null, passed: judgeWithoutResult(scan.thresholds), message: end.message };
-    return reportEnd(resultOf(failed), { save: noReports }, output, quiet, context);
+    return { result: resultOf(failed), done: null };
   }
   const report = JSON.parse(end.results.export.toString()) as Report;
   // Nobody can look it up: no service knows the scan.
   report.scan.local = true;
-  const results = { ...end.results, export: Buffer.from(JSON.stringify(report)) };
-  if (report.consent !== undefined) output.progress.note(consentSentence(report.consent, 'en'));
-  for (const { message } of discoveryNotes(report.discovery)) output.progress.note(message);
-  return reportEnd(
-    resultOf({ ...described, status: 'done', outcome: outcomeOf(report), ...report.scan.verdict }),
-    { save: (files) => save(files, results, report), read: () => Promise.resolve(report) },
-    output,
-    quiet,
-    context,
-  );
+  const files = { ...end.results, export: Buffer.from(JSON.stringify(report)) };
+  if (report.consent !== undefined) progress.note(consentSentence(report.consent, 'en'));
+  for (const { message } of discoveryNotes(report.discovery)) progress.note(message);
+  return {
+    result: resultOf({ ...described, status: 'done', outcome: outcomeOf(report), ...report.scan.verdict }),
+    done: { report, files },
+  };
 }
 
 /** @throws CliError if a file cannot be written */
@@ -197,7 +218,5 @@ async function readExportFile(file: string): Promise<{ scanId: string; bytes: Bu
 
 /** The host of a rule that allows targets. A domain with all names below is none, so they must be public. */
 const hostnameOf = (host: string): string => host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
-
-const noReports = (): Promise<void> => Promise.resolve();
 
 const listOf = (text: string | undefined): string[] => (text ?? '').split(',').flatMap((entry) => entry.trim() || []);
