@@ -207,6 +207,8 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['scans', { organisation: 1, schedule: 1, createdAt: -1, _id: -1 }, {}],
   // For the trend of a page, and for the scan before a scan.
   ['scans', { organisation: 1, 'options.url': 1, phase: 1, createdAt: -1, _id: -1 }, {}],
+  // For the checks of a scan. Sparse, because few scans name another one.
+  ['scans', { 'baseline.scan': 1 }, { sparse: true }],
   ['sites', { organisation: 1, createdAt: -1, _id: -1 }, {}],
   ['sites', { organisation: 1, site: 1, createdAt: -1, _id: -1 }, {}],
   ['sites', { finishedAt: 1 }, {}],

@@ -32,6 +32,7 @@ import {
   WITH_BODY,
 } from '../http/responses.ts';
 import { recordScan } from './cancellation.ts';
+import { CheckOf, planCheck, refuseOptions } from './check.ts';
 import { type AcceptedAnswer, errorOf } from './submission/submission.ts';
 import { fingerprintOf } from './submission/fingerprint.ts';
 
@@ -65,8 +66,9 @@ function nullableThresholds(): NullableThresholds {
   return Object.fromEntries(schemas) as NullableThresholds;
 }
 
+const { check: _check, ...baselineFields } = BaselineChoice.properties;
 const SubmittedBaseline = Type.Optional(
-  Type.Object(BaselineChoice.properties, {
+  Type.Object(baselineFields, {
     additionalProperties: false,
     description:
       'The earlier scan that the scan is compared with, for `max_new_violations`: exactly one of `scan`, `metadata` and `schedule`. ' +
@@ -74,35 +76,39 @@ const SubmittedBaseline = Type.Optional(
   }),
 );
 
-/** The body of a submission. Unknown fields are rejected, because a misspelt threshold must not let a build pass. */
-export const scanSubmission = (maxPagesLimit: number) =>
-  Type.Object(
+const submissionFields = (maxPagesLimit: number) => ({
+  ...submissionOptions(maxPagesLimit),
+  baseline: SubmittedBaseline,
+  auth: Type.Optional(SubmittedAuth),
+  fail_on_truncation: Type.Boolean({
+    default: true,
+    description: 'True: respond with 402 if there are not enough credits. False: test as many pages as the balance allows.',
+  }),
+  metadata: Type.Optional(Metadata),
+});
+
+const SUBMISSION = {
+  title: 'ScanSubmission',
+  additionalProperties: false,
+  required: ['url'],
+  examples: [
     {
-      ...submissionOptions(maxPagesLimit),
-      baseline: SubmittedBaseline,
-      auth: Type.Optional(SubmittedAuth),
-      fail_on_truncation: Type.Boolean({
-        default: true,
-        description: 'True: respond with 402 if there are not enough credits. False: test as many pages as the balance allows.',
-      }),
-      metadata: Type.Optional(Metadata),
+      url: 'https://example.com/',
+      min_score: 90,
+      fail_on_severity: 'serious',
+      max_pages: 5,
+      metadata: { branch: 'main', commit: '4f371ac' },
     },
-    {
-      title: 'ScanSubmission',
-      additionalProperties: false,
-      required: ['url'],
-      examples: [
-        {
-          url: 'https://example.com/',
-          min_score: 90,
-          fail_on_severity: 'serious',
-          max_pages: 5,
-          metadata: { branch: 'main', commit: '4f371ac' },
-        },
-      ],
-    },
-  );
+  ],
+} as const;
+
+/** What a caller says of a scan. Unknown fields are rejected, because a misspelt threshold must not let a build pass. */
+export const scanSubmission = (maxPagesLimit: number) => Type.Object(submissionFields(maxPagesLimit), { ...SUBMISSION });
 export type ScanSubmission = Static<ReturnType<typeof scanSubmission>>;
+
+/** The body of a submission: of a scan, or of a check. */
+const submissionBody = (maxPagesLimit: number) =>
+  Type.Object({ ...submissionFields(maxPagesLimit), check_of: Type.Optional(CheckOf) }, { ...SUBMISSION });
 
 export const ScanAccepted = Type.Object(
   {
@@ -179,9 +185,10 @@ export const scanRoutes: FastifyPluginAsyncTypebox = async (scope) => {
     '/v1/ci/scans',
     {
       config: { permission: 'scans:write', limit: 'submissions', idempotency: 'own', testKeys: true },
-      schema: { ...SUBMIT_SCAN, body: scanSubmission(settings.maxPagesLimit) },
+      schema: { ...SUBMIT_SCAN, body: submissionBody(settings.maxPagesLimit) },
       // Before the validation, which adds the server's defaults to the body.
       preValidation: async (request) => {
+        refuseOptions(request.body);
         if (idempotencyKeyOf(request) !== undefined) request.fingerprint = submissionFingerprint(request);
       },
     },
@@ -189,15 +196,17 @@ export const scanRoutes: FastifyPluginAsyncTypebox = async (scope) => {
       const { body } = request;
       const key = idempotencyKeyOf(request);
       const { organisation, actor } = callerOf(request);
+      const scan =
+        body.check_of === undefined
+          ? { options: toScanOptions(body), ...(body.auth && { auth: body.auth }), ...(body.baseline && { baseline: body.baseline }) }
+          : await planCheck(body.check_of, body.url, (id) => stores.scans.find(id, organisation.id));
       const outcome = await submissions.submit(
         {
           organisation: organisation.id,
           submittedBy: auditName(actor),
           test: isTest(actor),
-          ...(body.auth && { auth: body.auth }),
-          options: toScanOptions(body),
+          ...scan,
           metadata: body.metadata,
-          ...(body.baseline && { baseline: body.baseline }),
           partial: !body.fail_on_truncation,
           idempotency: key === undefined ? null : { key, fingerprint: request.fingerprint! },
           origin: { requestId: request.id, traceparent: request.span?.traceparent },
@@ -205,7 +214,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox = async (scope) => {
         logger.child({ request: request.id }),
       );
       metrics.submission(outcome.ok ? (outcome.replayed ? 'replayed' : 'accepted') : outcome.reason);
-      if (!outcome.ok) throw errorOf(outcome, body.max_pages);
+      if (!outcome.ok) throw errorOf(outcome, scan.options.maxPages);
       const { scan_id: id } = outcome.answer.body as ScanAccepted;
       annotate(request, { scan: id, replayed: outcome.replayed });
       await recordScan(request, 'submit', outcome.row, logger);

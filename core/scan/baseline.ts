@@ -47,6 +47,15 @@ export const BaselineChoice = Type.Object(
         description: 'What counts as new: every element that the baseline lacks on pages that it tested, or only those of new root causes.',
       }),
     ),
+    check: Type.Optional(
+      Type.Object(
+        { cause: Type.Optional(Type.String({ pattern: '^[0-9a-f]{16}$', description: 'The fingerprint of the root cause to check.' })) },
+        {
+          description:
+            'With scan: the scan checks whether violations of that scan are fixed on its first page. Lists of sites, trends and later baselines leave such a scan out.',
+        },
+      ),
+    ),
   },
   { description: 'The earlier scan that the scan is compared with.' },
 );
@@ -79,6 +88,7 @@ export function baselineMistake(choice: BaselineChoice | undefined, judged: bool
   if (choice === undefined) return judged ? 'A threshold for new violations needs a baseline to compare with.' : null;
   const set = BASELINE_WAYS.filter((way) => choice[way] !== undefined);
   if (set.length !== 1) return `A baseline has exactly one of ${BASELINE_WAYS.join(', ')}.`;
+  if (choice.check !== undefined && choice.scan === undefined) return 'A check names the scan that it is compared with.';
   if (choice.site === undefined) return null;
   if (choice.metadata === undefined) return 'The site of a baseline is only used with metadata.';
   const isHost = siteOf(`https://${choice.site}`) === choice.site.toLowerCase();
@@ -113,6 +123,42 @@ export const BaselineDifference = Type.Object({
 });
 export type BaselineDifference = Static<typeof BaselineDifference>;
 
+export const CHECK_ANSWERS = ['fixed', 'still_there', 'new', 'unknown'] as const;
+
+/**
+ * Why a check has no answer:
+ * - `no_report`: there is no report of the earlier scan to compare with
+ * - `other_page`: the earlier scan did not test the page, or it leads elsewhere now
+ * - `not_on_page`: the earlier scan did not find the root cause on the page
+ * - `other_rules`: the rules or checks are of another version, so that fewer findings prove nothing
+ * - `rule_not_run`: the rule was not run on the page
+ * - `needs_review`: the rule could not decide about more elements than before
+ * - `partly_tested`: more of the page was left untested than before
+ */
+export const CHECK_REASONS = [
+  'no_report',
+  'other_page',
+  'not_on_page',
+  'other_rules',
+  'rule_not_run',
+  'needs_review',
+  'partly_tested',
+] as const;
+export type CheckReason = (typeof CHECK_REASONS)[number];
+
+/** Whether violations on one page are fixed: those of a root cause, or all of the page. */
+export const CheckOutcome = Type.Object({
+  answer: oneOf(CHECK_ANSWERS),
+  /** Only if the answer is `unknown`. */
+  reason: Type.Optional(oneOf(CHECK_REASONS)),
+  /** How many of them the earlier scan found on the page, and how many are left. */
+  before: Count,
+  left: Count,
+  /** Violations on the page that the earlier scan does not have there. */
+  new: Count,
+});
+export type CheckOutcome = Static<typeof CheckOutcome>;
+
 /** What became of the comparison with a baseline. Without a problem there is a difference. */
 export const BaselineOutcome = Type.Object({
   /** The scan that it was compared with. Absent if none was found. */
@@ -122,6 +168,10 @@ export const BaselineOutcome = Type.Object({
   count: Type.Optional(oneOf(BASELINE_COUNTS)),
   problem: Type.Optional(oneOf(BASELINE_PROBLEMS)),
   difference: Type.Optional(BaselineDifference),
+  /** Only of a check: the root cause, if it is about one. */
+  check: BaselineChoice.properties.check,
+  /** Only of a check that is done. */
+  checked: Type.Optional(CheckOutcome),
 });
 export type BaselineOutcome = Static<typeof BaselineOutcome>;
 

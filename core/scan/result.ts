@@ -4,7 +4,7 @@
  */
 import { Type, type Static } from 'typebox';
 import { growing, nullable, oneOf, open } from '../schemas.ts';
-import { BASELINE_PROBLEMS, type BaselineOutcome } from './baseline.ts';
+import { BASELINE_PROBLEMS, CHECK_ANSWERS, CHECK_REASONS, type BaselineChoice, type BaselineOutcome } from './baseline.ts';
 import { Metadata } from './metadata-schema.ts';
 import { withoutKnown, type Outcome } from './outcome.ts';
 import { PHASES, TERMINAL_PHASES } from './phases.ts';
@@ -54,6 +54,24 @@ export const ComparisonResult = Type.Object({
   fixed: comparedCount('Violations that only the baseline has, on pages that both scans tested.'),
   unchanged: comparedCount('Violations that both scans have; with `baseline.count: causes`, also others of root causes that both have.'),
   not_tested: comparedCount('Violations of the baseline on pages that this scan did not test: it is unknown whether they are fixed.'),
+  check: Type.Optional(
+    Type.Object(
+      {
+        cause: nullable(Type.String({ description: 'The fingerprint of the root cause. Null: all violations of the page.' })),
+        answer: nullable(
+          oneOf(CHECK_ANSWERS, {
+            description:
+              'Whether the violations of the earlier scan on this page are fixed. `new`: all are, and there are others. Null without a result.',
+          }),
+        ),
+        reason: nullable(oneOf(CHECK_REASONS, { description: 'Why the answer is `unknown`.' })),
+        before: comparedCount('How many of them the earlier scan found on the page.'),
+        left: comparedCount('How many are left.'),
+        new: comparedCount('Violations on the page that the earlier scan does not have there, and that are not known issues.'),
+      },
+      { description: 'The result of a check (`check_of`). Absent of any other scan.' },
+    ),
+  ),
 });
 
 const BaselineResult = Type.Object(
@@ -176,10 +194,10 @@ export function scoreAndCounts(
   };
 }
 
-/** @param named the scan that the submission names, if it names one */
+/** @param choice how the submission names the baseline */
 export function comparisonResult(
-  { scanId, problem, difference }: Partial<BaselineOutcome>,
-  named?: string,
+  { scanId, problem, difference, checked, check: checks }: Partial<BaselineOutcome>,
+  { scan: named, check = checks }: Partial<BaselineChoice> = {},
 ): Static<typeof ComparisonResult> {
   return {
     scan_id: scanId ?? named ?? null,
@@ -190,6 +208,16 @@ export function comparisonResult(
     fixed: difference?.fixed ?? null,
     unchanged: difference?.unchanged ?? null,
     not_tested: difference?.notTested ?? null,
+    ...(check && {
+      check: {
+        cause: check.cause ?? null,
+        answer: checked?.answer ?? null,
+        reason: checked?.reason ?? null,
+        before: checked?.before ?? null,
+        left: checked?.left ?? null,
+        new: checked?.new ?? null,
+      },
+    }),
   };
 }
 

@@ -1,19 +1,19 @@
 /** Compares a report with its baseline, for the report itself and its verdict. Pure. */
-import type { BaselineCount, BaselineOutcome, BaselineProblem } from '../../core/scan/baseline.ts';
+import type { BaselineOutcome, BaselineProblem } from '../../core/scan/baseline.ts';
 import { BASELINE_CAUSES_MAX, type Report, type ReportBaseline } from '../schema/report.ts';
 import type { CauseChange, RootCause } from '../schema/root-cause.ts';
 import { NONE_KNOWN, type KnownMatcher } from '../causes/known.ts';
 import { UNFAIR_CAVEATS, type Caveat } from './caveats.ts';
+import { checkPage, unknown } from './check.ts';
 import { countedAsNew, diffReduced } from './diff.ts';
 import { reduceExport, reduceReport, type ComparableReport, type ReducedReport } from './reduce.ts';
 
 /** The earlier scan that was chosen, with its reduced report; or why there is none. */
-export type ChosenBaseline = { optional: boolean; count?: BaselineCount } & (
-  { scanId: string; report: ReducedReport } | { scanId?: string; problem: Exclude<BaselineProblem, 'scans_differ'> }
-);
+export type ChosenBaseline = Pick<BaselineOutcome, 'optional' | 'count' | 'check'> &
+  ({ scanId: string; report: ReducedReport } | { scanId?: string; problem: Exclude<BaselineProblem, 'scans_differ'> });
 
 /** The baseline of a scan before its report is read. */
-export type NamedBaseline = Pick<BaselineOutcome, 'scanId' | 'optional' | 'count' | 'problem'>;
+export type NamedBaseline = Pick<BaselineOutcome, 'scanId' | 'optional' | 'count' | 'problem' | 'check'>;
 
 /** Whether a baseline has a report to read. */
 export const hasReport = (baseline: NamedBaseline | undefined): baseline is { scanId: string; optional: boolean } =>
@@ -23,14 +23,20 @@ export const hasReport = (baseline: NamedBaseline | undefined): baseline is { sc
  * Reads the report of a baseline. Scanner and operator both do, and must come to the same.
  * @param read what the object store holds; null if the baseline has a problem already
  */
-export function readBaseline({ scanId, problem, optional, count }: NamedBaseline, read: ReadReport | null): ChosenBaseline {
-  const how = { optional, ...(count !== undefined && { count }) };
+export function readBaseline({ scanId, problem, ...named }: NamedBaseline, read: ReadReport | null): ChosenBaseline {
+  const how = howOf(named);
   if (scanId === undefined || problem !== undefined || read === null)
     return { ...how, ...(scanId !== undefined && { scanId }), problem: asChosen(problem) };
   if (!read.ok) return { ...how, scanId, problem: read.reason === 'missing' ? 'not_stored' : 'not_comparable' };
   const report = reduceExport(read.bytes);
   return report === null ? { ...how, scanId, problem: 'not_comparable' } : { ...how, scanId, report };
 }
+
+const howOf = ({ optional, count, check }: Pick<ChosenBaseline, 'optional' | 'count' | 'check'>) => ({
+  optional,
+  ...(count !== undefined && { count }),
+  ...(check !== undefined && { check }),
+});
 
 /** The stored export of a baseline. */
 export type ReadReport = { ok: true; bytes: Uint8Array } | { ok: false; reason: 'missing' | 'too_large' };
@@ -45,21 +51,26 @@ const UNFAIR: ReadonlySet<Caveat['reason']> = new Set(UNFAIR_CAVEATS);
  */
 export function compareWithBaseline(
   chosen: ChosenBaseline,
-  report: ComparableReport,
+  report: ComparableReport & { rules: readonly string[] },
   groups: readonly RootCause[],
   known?: KnownMatcher,
 ): { baseline: ReportBaseline; groups: RootCause[] } {
-  const { optional, count, scanId } = chosen;
-  const how = { optional, ...(count !== undefined && { count }) };
+  const { scanId } = chosen;
+  const how = howOf(chosen);
   if ('problem' in chosen) {
     const { problem } = chosen;
     const nothing = { new: null, on_new_pages: null, fixed: null, unchanged: null, not_tested: null };
     return {
-      baseline: { scan_id: scanId ?? null, problem, ...how, ...nothing, caveats: [], new_causes: [], fixed_causes: [] },
+      baseline: {
+        ...{ scan_id: scanId ?? null, problem, ...how, ...nothing, caveats: [], new_causes: [], fixed_causes: [] },
+        ...(how.check && { checked: unknown('no_report') }),
+      },
       groups: [...groups],
     };
   }
-  const diff = diffReduced(chosen.report, reduceReport({ ...report, baseline: how }, known ?? NONE_KNOWN));
+  // The page of a check may be on another host of the earlier scan's site.
+  const now = reduceReport({ ...report, baseline: how }, known ?? NONE_KNOWN, how.check && chosen.report.hosts);
+  const diff = diffReduced(chosen.report, now);
   const added = sumOf(diff.new, countedAsNew);
   const newKnown = sumOf(diff.new, ({ known_elements = 0 }) => known_elements);
   const isUnfair = added > newKnown && diff.comparable.some(({ reason }) => UNFAIR.has(reason));
@@ -78,6 +89,7 @@ export function compareWithBaseline(
       caveats: diff.comparable.map(({ reason, message }) => ({ reason, message })),
       new_causes: diff.new.slice(0, BASELINE_CAUSES_MAX),
       fixed_causes: diff.fixed.slice(0, BASELINE_CAUSES_MAX),
+      ...(how.check && { checked: checkPage(chosen.report, now, { ...how.check, report, caveats: diff.comparable }) }),
     },
     groups: groups.map((cause) => ({ ...cause, new_elements: addedByCause.get(cause.fingerprint) ?? 0 })),
   };
@@ -93,10 +105,9 @@ export function baselineOutcomeOf({ baseline }: Pick<Report, 'baseline'>): Basel
   const {
     scan_id: scanId,
     problem,
-    optional,
-    count,
     fixed,
     unchanged,
+    checked,
     new: added,
     new_known: newKnown,
     on_new_pages: onNewPages,
@@ -105,11 +116,11 @@ export function baselineOutcomeOf({ baseline }: Pick<Report, 'baseline'>): Basel
   const isCompared = added !== null && onNewPages !== null && fixed !== null && unchanged !== null && notTested !== null;
   return {
     ...(scanId !== null && { scanId }),
-    optional,
-    ...(count !== undefined && { count }),
+    ...howOf(baseline),
     ...(problem !== null && { problem }),
     ...(isCompared && {
       difference: { new: added, ...(newKnown !== undefined && { newKnown }), onNewPages, fixed, unchanged, notTested },
     }),
+    ...(checked && { checked }),
   };
 }

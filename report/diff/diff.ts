@@ -104,7 +104,7 @@ export function diffReduced(before: ReducedReport, after: ReducedReport): Report
 }
 
 /** The tested page that a page is the same as, if it was not tested itself. */
-const samePage = (report: ReducedReport, key: string): ReducedPage | undefined => report.pages.get(report.same.get(key) ?? '');
+export const samePage = (report: ReducedReport, key: string): ReducedPage | undefined => report.pages.get(report.same.get(key) ?? '');
 
 function addPage(changes: ReturnType<typeof createChanges>, page: ReducedPage, isNewPage = false): void {
   for (const [rule, elements] of page.rules)

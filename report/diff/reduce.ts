@@ -39,6 +39,10 @@ export interface ReducedPage {
   rules: Map<string, ReducedElement[]>;
   /** The other failing elements, by rule and fingerprint. */
   undescribed: Map<string, Map<string, UndescribedElements>>;
+  /** The numbers of elements that rules could not decide about. */
+  review: Map<string, number>;
+  /** What was not tested, or may have been missed: frames by their path, and kinds of caveats. */
+  gaps: string[];
 }
 
 /** How a scan was made. */
@@ -63,6 +67,8 @@ export interface ReducedReport {
   /** What is said about each rule, in the language of the scan. */
   rules: Map<string, Pick<ReportViolation, 'wcag' | 'help' | 'help_url'>>;
   fingerprints: Set<string>;
+  /** The hosts whose pages are compared by their path alone. */
+  hosts: ReadonlySet<string>;
 }
 
 /** What is read of an export. */
@@ -92,8 +98,16 @@ export function reduceExport(bytes: Uint8Array): ReducedReport | null {
   }
 }
 
-/** Reduces an export. It is not referenced afterwards, so that its memory can be used again. @param known says which elements are known issues */
-export function reduceReport(report: ComparableReport, known: KnownMatcher = NONE_KNOWN): ReducedReport {
+/**
+ * Reduces an export. It is not referenced afterwards, so that its memory can be used again.
+ * @param known says which elements are known issues
+ * @param hosts whose pages are compared by their path alone. Default: those of the site
+ */
+export function reduceReport(
+  report: ComparableReport,
+  known: KnownMatcher = NONE_KNOWN,
+  hosts: ReadonlySet<string> = hostsOf(report),
+): ReducedReport {
   const reduced: ReducedReport = {
     about: {
       url: report.scan.url,
@@ -109,13 +123,14 @@ export function reduceReport(report: ComparableReport, known: KnownMatcher = NON
     same: new Map(),
     rules: new Map(),
     fingerprints: new Set(),
+    hosts,
   };
-  const keyOf = pageKeys(report);
+  const keyOf = pageKeys(hosts);
   const elementOf = elementReader(known);
   // Sorted, because the order of the pages differs from scan to scan.
   for (const page of testedPages(report.pages).sort((a, b) => (a.url < b.url ? -1 : 1))) {
     const key = keyOf(page);
-    const reducedPage: ReducedPage = reduced.pages.get(key) ?? { url: page.url, rules: new Map(), undescribed: new Map() };
+    const reducedPage: ReducedPage = reduced.pages.get(key) ?? newPage(page);
     reduced.pages.set(key, reducedPage);
     for (const violation of page.violations) {
       const { rule, wcag, help, help_url } = violation;
@@ -134,6 +149,12 @@ export function reduceReport(report: ComparableReport, known: KnownMatcher = NON
   addSamePages(reduced, report.pages, keyOf);
   return reduced;
 }
+
+const newPage = ({ url, needs_review, frames_untested, caveats }: TestedPage): ReducedPage => ({
+  ...{ url, rules: new Map(), undescribed: new Map() },
+  review: new Map(needs_review.map(({ rule, nodes_total: elements }) => [rule, elements])),
+  gaps: [...frames_untested.map(({ path }) => path.map(shortened).join(' ')), ...caveats.map(({ kind }) => kind)],
+});
 
 function addUndescribed({ undescribed }: ReducedPage, { rule, impact, nodes_beyond = [] }: ReportViolation, known: KnownMatcher): void {
   if (nodes_beyond.length === 0) return;
@@ -190,16 +211,20 @@ const shortened = (text: string): string =>
 
 type PageKey = (page: Pick<TestedPage, 'final_url'>) => string;
 
+/** The hosts of the scanned site: that of its address, and the one that its first page leads to. */
+function hostsOf({ scan, pages }: ComparableReport): ReadonlySet<string> {
+  const path = pathOnSite(scan.url, scan.url);
+  const start = pages.find((page): page is TestedPage => page.tested && path !== null && pathOnSite(page.url, scan.url) === path);
+  return new Set(
+    [scan.url, start?.url, start?.final_url].flatMap((url) => (url !== undefined && URL.canParse(url) ? [hostOf(new URL(url))] : [])),
+  );
+}
+
 /**
  * Returns the key of a page: its final address, with sorted parameters and without a trailing slash. It lacks the origin of the
  * scanned site, so that a preview can be compared with the production site.
  */
-function pageKeys({ scan, pages }: ComparableReport): PageKey {
-  const path = pathOnSite(scan.url, scan.url);
-  const start = pages.find((page): page is TestedPage => page.tested && path !== null && pathOnSite(page.url, scan.url) === path);
-  const own = new Set(
-    [scan.url, start?.url, start?.final_url].flatMap((url) => (url !== undefined && URL.canParse(url) ? [hostOf(new URL(url))] : [])),
-  );
+function pageKeys(own: ReadonlySet<string>): PageKey {
   return ({ final_url }) => {
     if (!URL.canParse(final_url)) return final_url;
     const url = new URL(final_url);

@@ -43,7 +43,9 @@ export function buildReport(found: {
     {
       partial,
       found: { discovery, maxPages: target.options.pages_requested },
-      ...(found.baseline && { baseline: { chosen: found.baseline, scan: { url: input.options.url, options: target.options }, tools } }),
+      ...(found.baseline && {
+        baseline: { chosen: found.baseline, scan: { url: input.options.url, options: target.options }, tools, rules: ids },
+      }),
       ...(input.knownIssues && { known: input.knownIssues }),
     },
   );

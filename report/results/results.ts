@@ -43,6 +43,8 @@ export interface WithBaseline {
   chosen: ChosenBaseline;
   scan: ComparableReport['scan'];
   tools: Report['tools'];
+  /** The IDs of the report's `rules`. */
+  rules: readonly string[];
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The JSON export, `schema_version` 1 (decisions, "The JSON export"): the complete results of a scan. Keys are snake_case, as in the API. */
 import { type Static, Type } from 'typebox';
-import { BASELINE_COUNTS, BASELINE_PROBLEMS } from '../../core/scan/baseline.ts';
+import { BASELINE_COUNTS, BASELINE_PROBLEMS, CheckOutcome } from '../../core/scan/baseline.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { Metadata } from '../../core/scan/metadata-schema.ts';
 import { KNOWN_ISSUE_FIELDS, KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
@@ -133,6 +133,9 @@ export const ReportBaseline = Type.Object(
     /** The root causes of violations that only this scan has, worst first; and of those that only the baseline has. */
     new_causes: Type.Array(CauseChange, { maxItems: BASELINE_CAUSES_MAX }),
     fixed_causes: Type.Array(CauseChange, { maxItems: BASELINE_CAUSES_MAX }),
+    /** Only of a check, which looks at one page again: the root cause that it is about, if it is about one; and what it found. */
+    check: Type.Optional(Type.Object({ cause: Type.Optional(Fingerprint) }, closed)),
+    checked: Type.Optional(Type.Object(CheckOutcome.properties, closed)),
   },
   closed,
 );

@@ -40,5 +40,5 @@ export function scanObject(row: ScanRow): ScanResult {
 /** The baseline of a row, as a result shows it; null if it has none. */
 function toBaseline({ id, baseline, outcome }: Pick<ScanRow, 'id' | 'baseline' | 'outcome'>): ScanResult['baseline'] {
   if (baseline === undefined) return null;
-  return { ...comparisonResult(outcome?.baseline ?? {}, baseline.scan), difference_url: differencePath(id) };
+  return { ...comparisonResult(outcome?.baseline ?? {}, baseline), difference_url: differencePath(id) };
 }

@@ -69,6 +69,9 @@ export interface ScanRow {
   finishedAt: Date | null;
 }
 
+/** Whether it checks a page of an earlier scan again, so that it is no result of a site, and nothing is compared with it. */
+export const isCheck = ({ baseline }: Pick<ScanRow, 'baseline'>): boolean => baseline?.check !== undefined;
+
 /** What distinguishes a new scan; the rest of its row is derived. */
 export type NewScan = Pick<
   ScanRow,

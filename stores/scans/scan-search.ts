@@ -120,6 +120,9 @@ export async function searchScans(
 /** A scan of a test key is compared only with others of test keys. */
 const sameKind = (test: boolean): ScanFilter => ({ test: test ? true : { $exists: false } });
 
+/** Not of scans that check a page again: they are no result of a site. */
+export const NO_CHECK: ScanFilter = { 'baseline.check': { $exists: false } };
+
 /** A search for the newest done scan of a kind. */
 export type NewestDone = {
   /** The scan was submitted earlier than this. */
@@ -150,6 +153,7 @@ export async function newestDoneWith(scans: Collection<ScanDocument>, organisati
     submission: 'accepted',
     createdAt: { $lt: search.before },
     ...sameKind(search.test === true),
+    ...NO_CHECK,
   };
   const newest = await scans.findOne({ $and: [...kind, done] }, { sort: NEWEST_FIRST });
   return newest && toRow(newest);
@@ -168,7 +172,17 @@ const doneAs = ({ organisation, options, test }: Alike): ScanFilter => ({
   phase: 'done',
   submission: 'accepted',
   ...sameKind(test === true),
+  ...NO_CHECK,
 });
+
+/** The newest scans that check a scan again are looked at. */
+const CHECKS_MAX = 200;
+
+/** Returns the newest done scans that check pages of a scan again, newest first. */
+export async function checksOf(scans: Collection<ScanDocument>, organisation: string, scanId: string): Promise<ScanRow[]> {
+  const checks = { organisation, 'baseline.scan': scanId, 'baseline.check': { $exists: true }, phase: 'done' as const };
+  return (await scans.find(checks).sort(NEWEST_FIRST).limit(CHECKS_MAX).toArray()).map(toRow);
+}
 
 /** Returns the last done scans that can be compared with a scan, newest first; the scan is among them if it is one of the last. */
 export async function trendOf(scans: Collection<ScanDocument>, row: Alike, limit: number): Promise<ScanRow[]> {

@@ -4,7 +4,16 @@ import { ANONYMOUS } from '../../core/organisation.ts';
 import { isTerminal, LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { changedFields, type NewRow, type ScanChange, type ScanDocument, type ScanRow, toDocument, toRow } from './scan-row.ts';
 import { insertNew, retryRace } from '../mongo-retry.ts';
-import { newestDoneWith, previousDoneOf, searchScans, trendOf, type Alike, type NewestDone, type ScanSearch } from './scan-search.ts';
+import {
+  checksOf,
+  newestDoneWith,
+  previousDoneOf,
+  searchScans,
+  trendOf,
+  type Alike,
+  type NewestDone,
+  type ScanSearch,
+} from './scan-search.ts';
 
 export type { ScanChange, ScanRow } from './scan-row.ts';
 
@@ -74,6 +83,9 @@ export function createScans(db: Db) {
      * of a ScanSchedule. Null if there is none.
      */
     newestDoneWith: (organisation: string, search: NewestDone) => newestDoneWith(scans, organisation, search),
+
+    /** Returns the newest done scans that check pages of a scan again, newest first. */
+    checksOf: (organisation: string, scanId: string) => checksOf(scans, organisation, scanId),
 
     /** Records that a live scan was canceled, so that pages show it until the operator ends it. */
     async markCanceling(id: string) {

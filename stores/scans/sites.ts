@@ -6,10 +6,10 @@ import type { AnyBulkWriteOperation, Db, Filter } from 'mongodb';
 import { isTerminal, TERMINAL_PHASES, type TerminalPhase } from '../../core/scan/phases.ts';
 import { deleteEach, retryRace } from '../mongo-retry.ts';
 import { afterPosition, boundaryOf, containing, EXAMINED_MAX, NEWEST_FIRST, positionOf, upTo, type Position } from './positions.ts';
-import { type ScanDocument, type ScanRow, toRow } from './scan-row.ts';
-import type { VerdictFilter } from './scan-search.ts';
+import { isCheck, type ScanDocument, type ScanRow, toRow } from './scan-row.ts';
+import { NO_CHECK, type VerdictFilter } from './scan-search.ts';
 
-/** Scans of test keys belong to no site. */
+/** Scans of test keys, and those that check a page again, belong to no site. */
 export interface Site {
   organisation: string;
   /** The host, as `siteOf` returns it. */
@@ -59,7 +59,7 @@ export function createSites(db: Db, examinedMax = EXAMINED_MAX) {
   /** Writes a site as the stored scans are after the write: of several that erase, record and renew at the same time, the last is right. */
   async function renew(site: SiteDocument): Promise<void> {
     const { _id, organisation, optionsKey } = site;
-    const own = { organisation, site: site.site, optionsKey, submission: 'accepted' as const, test: { $exists: false } };
+    const own = { organisation, site: site.site, optionsKey, submission: 'accepted' as const, test: { $exists: false }, ...NO_CHECK };
     const newestOf = (phases: readonly TerminalPhase[]) => scans.findOne({ ...own, phase: { $in: [...phases] } }, { sort: NEWEST_FIRST });
     for (let written = ''; ;) {
       const stored = await Promise.all([newestOf(TERMINAL_PHASES), newestOf(['done'])]);
@@ -76,7 +76,7 @@ export function createSites(db: Db, examinedMax = EXAMINED_MAX) {
   }
 
   return {
-    /** Records accepted scans that have ended. An older scan than the recorded one, a repetition and a scan of a test key change nothing. */
+    /** Records accepted scans that have ended. An older scan than the recorded one, a repetition and a scan that belongs to no site change nothing. */
     async record(rows: readonly ScanRow[]) {
       const writes = rows.flatMap(writesOf);
       if (writes.length > 0) await retryRace(() => sites.bulkWrite(writes, { ordered: true }));
@@ -133,7 +133,7 @@ export function createSites(db: Db, examinedMax = EXAMINED_MAX) {
 function writesOf(row: ScanRow): AnyBulkWriteOperation<SiteDocument>[] {
   const { organisation, site, optionsKey, phase, createdAt } = row;
   // An abandoned scan never existed for callers, although its resource may have ended.
-  if (row.submission !== 'accepted' || !isTerminal(phase) || row.test || site === '') return [];
+  if (row.submission !== 'accepted' || !isTerminal(phase) || row.test || isCheck(row) || site === '') return [];
   const _id = idOf(row);
   const newest = newestIn(row);
   const done = doneIn(phase === 'done' ? row : null);

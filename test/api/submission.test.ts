@@ -1,10 +1,11 @@
 /** Submissions over HTTP: options, charges and errors. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { withDefaults } from '../../core/scan/options.ts';
 import { HIGH_LIMITS, useContext, SUBMISSION } from './context.ts';
 
 describe('POST /v1/ci/scans', () => {
-  const context = useContext({ limits: HIGH_LIMITS });
+  const context = useContext({ limits: HIGH_LIMITS, allowScanSecrets: ['shop'] });
   afterEach(async () => {
     context.faults.clear();
     await context.stores.queueStates.write({ paused: false, live: 0 });
@@ -112,6 +113,61 @@ describe('POST /v1/ci/scans', () => {
       context.request('POST', '/v1/ci/scans', { key: of, body: { ...SUBMISSION, baseline: { scan: body.scan_id } } });
     expect((await named(key)).status).to.equal(202);
     expect((await named((await context.organisation({ credits: 20 })).key)).body.detail[0]).to.include({ type: 'baseline.not_found' });
+  });
+
+  it('checks a page of a scan with its options, and without its thresholds', async () => {
+    const { id, key } = await context.organisation({ credits: 20 });
+    const url = 'https://example.com/';
+    const crawl = { consent: 'reject', prepare: [{ click: 'a' }, { goto: '/start' }], hosts: ['*.example.com'] } as const;
+    const options = withDefaults({
+      url,
+      maxPages: 9,
+      wcagLevel: 'AAA',
+      locale: 'pl',
+      thresholds: { minScore: 90 },
+      crawl: structuredClone(crawl) as never,
+    });
+    const done = { phase: 'done', options } as const;
+    const scan = await context.scan(id, { ...done, auth: { secret: 'shop' }, signedIn: true });
+    const cause = '0123456789abcdef';
+    const post = (page: string, of: string, more: object = {}) =>
+      context.request('POST', '/v1/ci/scans', { key, body: { url: page, check_of: { scan: of, cause }, ...more } });
+    const { status, body } = await post(`${url}shop`, scan.id);
+    expect(status, JSON.stringify(body)).to.equal(202);
+    expect(body).to.include({ pages_requested: 1 });
+    const row = (await context.stores.scans.find(body.scan_id, id))!;
+    expect(row.baseline).to.deep.equal({ scan: scan.id, check: { cause } });
+    expect(row.auth).to.deep.equal({ secret: 'shop' });
+    const prepare = [{ goto: url }, { click: 'a' }, { goto: `${url}start` }];
+    expect(row.options).to.deep.equal({ ...options, url: `${url}shop`, maxPages: 1, thresholds: {}, crawl: { ...options.crawl, prepare } });
+    expect((await context.resource(body.scan_id)).spec.baseline).to.deep.include(row.baseline);
+    const checked = { answer: 'still_there', before: 12, left: 3, new: 0 } as const;
+    const outcome = {
+      score: 80,
+      violations: { total: 3, critical: 0, serious: 3, moderate: 0, minor: 0 },
+      pages: { scanned: 1, failed: 0, total: 1 },
+    };
+    await context.stores.scans.mirror(row.id, {
+      phase: 'done',
+      finishedAt: new Date(),
+      outcome: { ...outcome, baseline: { scanId: scan.id, optional: false, check: { cause }, checked } },
+    });
+    const { body: result } = await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
+    expect(result.baseline.check).to.deep.equal({ cause, reason: null, ...checked });
+
+    const again = await post(`${url}cart`, row.id);
+    expect((await context.stores.scans.find(again.body.scan_id, id))?.baseline, 'a check of a check').to.deep.equal(row.baseline);
+    expect(
+      (await context.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, baseline: { scan: row.id } } })).body.detail[0],
+    ).to.include({ type: 'baseline.not_found' });
+    const [mounted, live] = [await context.scan(id, { ...done, signedIn: true }), await context.scan(id)];
+    for (const [what, refusal, loc, type] of [
+      ['options', await post(url, scan.id, { max_pages: 2 }), ['body', 'max_pages'], 'check.options'],
+      ['another site', await post('https://example.org/', scan.id), ['body', 'url'], 'check.refused'],
+      ['a Secret of a manifest', await post(url, mounted.id), ['body', 'check_of', 'scan'], 'check.refused'],
+      ['a scan in progress', await post(url, live.id), ['body', 'check_of', 'scan'], 'check.not_found'],
+    ] as const)
+      expect(refusal.body.detail?.[0], what).to.deep.include({ loc, type });
   });
 
   it('rejects steps where the installation does not run them, and accepts the rest', async () => {

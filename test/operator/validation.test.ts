@@ -47,6 +47,7 @@ const REFUSED: readonly [string, object, string | RegExp][] = [
     'site must be a host, such as www.example.com, without scheme and path',
   ],
   ['a site without metadata', { baseline: { schedule: 'nightly', site: 'example.com' } }, 'site is only used with metadata'],
+  ['a check without a scan', { baseline: { schedule: 'nightly', check: {} } }, 'check is only used with scan'],
   ['a minimum score above 100', { thresholds: { minScore: 100.5 } }, /spec\.thresholds\.minScore.* less than or equal to 100/],
   ['a misspelt threshold', { thresholds: { minScor: 90 } }, /unknown field "spec\.thresholds\.minScor"/],
   ['a step that does nothing', { crawl: { prepare: [{}] } }, ONE_OF_STEPS],

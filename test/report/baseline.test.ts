@@ -9,7 +9,7 @@ import { readBaseline } from '../../report/diff/baseline.ts';
 import { sarifOf } from '../../report/formats/sarif.ts';
 import { buildReport } from '../../report/results/build.ts';
 import { outcomeOf } from '../../report/results/results.ts';
-import type { ReportNode, ReportPage } from '../../report/schema/page.ts';
+import type { ReportNode, ReportPage, TestedPage } from '../../report/schema/page.ts';
 import { Report } from '../../report/schema/report.ts';
 import { viewOf } from '../../report/view/view.ts';
 import { baselineLine } from '../../report/view/sentences.ts';
@@ -183,5 +183,58 @@ describe('a report with a baseline', () => {
       ['link-name', 'new'],
     ]);
     expect(sarifOf(main).runs[0]!.results!.every(({ baselineState }) => baselineState === undefined)).to.equal(true);
+  });
+});
+
+describe('a check of one page', () => {
+  const shop = [image('logo'), image('sale'), link('cart')];
+  const main = reportOf([pageOf('', [image('logo')]), pageOf('shop', shop)]);
+  const causeOf = (selector: string) => main.groups.find(({ example }) => example.selector === selector)!.fingerprint;
+  const checked = (page: ReportPage, cause?: string, { axe, from = main }: { axe?: string; from?: Report } = {}) => {
+    const baseline = { ...stored(from), check: cause === undefined ? {} : { cause } };
+    const report = reportOf([page], { baseline, thresholds: {}, ...(axe !== undefined && { axe }) });
+    expect([...Value.Errors(Report, report)]).to.deep.equal([]);
+    expect(outcomeOf(report).baseline!.checked).to.deep.equal(report.baseline!.checked);
+    return report.baseline!.checked;
+  };
+  const cause = causeOf('#sale');
+
+  it('says whether a root cause is fixed, whatever else is on the page', () => {
+    expect(checked(pageOf('shop', [image('logo'), link('cart')]), cause)).to.deep.equal({ answer: 'fixed', before: 1, left: 0, new: 0 });
+    expect(checked(pageOf('shop', shop), cause)).to.deep.equal({ answer: 'still_there', before: 1, left: 1, new: 0 });
+    const moved = { ...image('sale'), node: sampleNode('<img class="sale" src="/other.png" id="x">', '#x') };
+    expect(checked(pageOf('shop', [image('logo'), link('cart'), moved]), cause)).to.include({ answer: 'still_there' });
+    expect(checked(pageOf('shop', [link('help')]), cause)).to.deep.equal({ answer: 'fixed', before: 1, left: 0, new: 1 });
+  });
+
+  it('says whether the violations of a page are fixed, without those of other pages', () => {
+    expect(checked(pageOf('shop', [image('logo')]))).to.deep.equal({ answer: 'still_there', before: 3, left: 1, new: 0 });
+    const home = (faults: Fault[]) => checked(pageOf('', faults));
+    expect(home([])).to.deep.equal({ answer: 'fixed', before: 1, left: 0, new: 0 });
+    expect(home([link('help')])).to.deep.equal({ answer: 'new', before: 1, left: 0, new: 1 });
+  });
+
+  it('never calls fixed what it cannot tell', () => {
+    const gone = pageOf('shop', [image('logo'), link('cart')]) as TestedPage;
+    const unknown = (page: ReportPage, options?: Parameters<typeof checked>[2], of = cause) => {
+      const { answer, reason } = checked(page, of, options)!;
+      return [answer, reason];
+    };
+    expect(unknown(pageOf('other', []))).to.deep.equal(['unknown', 'other_page']);
+    expect(unknown({ ...gone, final_url: `${SITE}login` })).to.deep.equal(['unknown', 'other_page']);
+    expect(unknown(gone, {}, 'ffffffffffffffff')).to.deep.equal(['unknown', 'not_on_page']);
+    expect(unknown(gone, { axe: '4.15.0' })).to.deep.equal(['unknown', 'other_rules']);
+    expect(unknown(pageOf('shop', [image('logo')]), {}, causeOf('a.cart')), 'no result of link-name').to.deep.equal([
+      'unknown',
+      'rule_not_run',
+    ]);
+    const undecided = [sampleViolation('image-alt', 'serious', 'help', [sampleNode('<img>', '#x')])];
+    expect(unknown({ ...gone, needs_review: undecided })).to.deep.equal(['unknown', 'needs_review']);
+    const caveats = [{ kind: 'script_failed' as const, message: 'A script failed.' }];
+    expect(unknown({ ...gone, caveats })).to.deep.equal(['unknown', 'partly_tested']);
+    const from = reportOf([{ ...(pageOf('shop', shop) as TestedPage), caveats }]);
+    expect(unknown({ ...gone, caveats }, { from }), 'as before').to.deep.equal(['fixed', undefined]);
+    const nothing = reportOf([gone], { thresholds: {}, baseline: { optional: false, problem: 'not_found', check: {} } });
+    expect(nothing.baseline!.checked).to.include({ answer: 'unknown', reason: 'no_report' });
   });
 });

@@ -10,6 +10,7 @@ import { createScans, type ScanRow } from '../../stores/scans/scans.ts';
 import { newRow, type ScanDocument } from '../../stores/scans/scan-row.ts';
 import { searchScans, VERDICTS, type ScanSearch } from '../../stores/scans/scan-search.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
+import { createSites } from '../../stores/scans/sites.ts';
 import { scanRow } from '../support/scan-rows.ts';
 import { useDatabase, useStore } from './database.ts';
 
@@ -26,6 +27,7 @@ const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 0, minute));
 describe('scan search', () => {
   const database = useDatabase();
   const scans = useStore(database, createScans);
+  const sites = useStore(database, createSites);
   let documents: Collection<ScanDocument>;
   before(async () => {
     documents = database.db.collection<ScanDocument>('scans');
@@ -219,6 +221,27 @@ describe('scan search', () => {
       expect(await scans.previousDone(manifest)).to.equal(null);
       expect((await scans.previousDone(last))?.id).to.equal(comparable.id);
       expect((await scans.trend(last, 5)).map(({ id }) => id)).to.deep.equal([last.id, comparable.id]);
+    });
+
+    it('leave out checks of a page, which belong to the scan that they check, and to no site', async () => {
+      const organisation = randomUUID();
+      const metadata = { branch: 'main' };
+      const scan = await rowOf(organisation, 1, { phase: 'done', metadata });
+      const check = (minute: number, over: Partial<ScanRow> = {}) =>
+        rowOf(organisation, minute, { phase: 'done', metadata, baseline: { scan: scan.id, check: {} }, ...over });
+      const checks = [await check(2), await check(3)];
+      await check(4, { phase: 'failed' });
+      await check(5, { baseline: { scan: scan.id } });
+      const later = await rowOf(organisation, 6, { phase: 'failed' });
+      const newest = (await scans.newestDoneWith(organisation, { site: 'example.com', metadata, before: at(5) }))?.id;
+      expect([
+        newest,
+        (await scans.trend(later, 9)).length,
+        (await scans.checksOf(organisation, scan.id)).map(({ id }) => id),
+      ]).to.deep.equal([scan.id, 2, [checks[1]!.id, checks[0]!.id]]);
+      await sites.record([scan, ...checks]);
+      await sites.without([scan.id]);
+      expect((await sites.search(organisation, { limit: 9 })).sites.map((site) => site.done)).to.not.include(checks[1]!.id);
     });
   });
 });

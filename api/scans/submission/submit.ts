@@ -3,6 +3,7 @@ import { baselineMistake } from '../../../core/scan/baseline.ts';
 import { prepareMistake } from '../../../core/scan/steps.ts';
 import { maySignInWith } from '../../../core/scan/sign-in.ts';
 import { isTestTarget, judgeScan, urlOnHost } from '../../../core/scan/targets.ts';
+import { isCheck } from '../../../stores/scans/scan-row.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { OwnedClaim } from '../../../stores/submissions/idempotency.ts';
 import { bestEffort } from '../../../platform/logger.ts';
@@ -104,10 +105,10 @@ async function submitOnce(deps: SubmissionDeps, charge: Charge, attempt: Attempt
   return { ok: true, answer: deps.answerFor(row), replayed, row };
 }
 
-/** Whether a scan is done and of the same kind: scans of test keys are compared only with each other. */
+/** Whether a scan is done and of the same kind: scans of test keys are compared only with each other, and none with a check. */
 async function isBaseline({ stores }: SubmissionDeps, { organisation, test = false }: SubmissionRequest, scanId: string): Promise<boolean> {
   const row = await stores.scans.find(scanId, organisation);
-  return row?.phase === 'done' && (row.test ?? false) === test;
+  return row?.phase === 'done' && !isCheck(row) && (row.test ?? false) === test;
 }
 
 /** The checks before anything is charged. */

@@ -19,6 +19,7 @@ const rows: ScanRow[] = [
   scanRow({ id: 'partial', organisation: 'acme', phase: 'canceled', reports, finishedAt: NOW }),
   scanRow({ id: 'tried', organisation: 'acme', phase: 'done', reports, test: true, finishedAt: NOW }),
   scanRow({ ...own, id: 'try', test: true }),
+  scanRow({ id: 'check', organisation: 'acme', phase: 'done', reports, baseline: { scan: 'main', check: {} }, finishedAt: NOW }),
   scanRow({ id: 'foreign', organisation: 'other', phase: 'done', reports }),
 ];
 
@@ -57,6 +58,12 @@ describe('the choice of a baseline', () => {
     ['a canceled scan, although it has a partial report', { scan: 'partial' }, { optional: false, problem: 'not_found' }],
     ['a scan of another organisation', { scan: 'foreign' }, { optional: false, problem: 'not_found' }],
     ['a scan of a test key', { scan: 'tried' }, { optional: false, problem: 'not_found' }],
+    ['a check of a page', { scan: 'check' }, { optional: false, problem: 'not_found' }],
+    [
+      'what a check names',
+      { scan: 'main', check: { cause: '0'.repeat(16) } },
+      { scanId: 'main', optional: false, check: { cause: '0'.repeat(16) } },
+    ],
     ['the scan itself', { scan: 'own' }, { optional: false, problem: 'not_found' }],
   ];
   for (const [what, choice, expected] of cases)

@@ -17,7 +17,7 @@ import { creditAccountOf } from '../../../core/scan/counts.ts';
 import { judgeScan } from '../../../core/scan/targets.ts';
 import { type ReservationRequest, RESERVE_WITHIN_MS } from '../../../stores/credits/credits.ts';
 import type { Organisation } from '../../../core/organisation.ts';
-import { newRow, type NewScan } from '../../../stores/scans/scan-row.ts';
+import { isCheck, newRow, type NewScan } from '../../../stores/scans/scan-row.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import type { OperatorContext } from '../../context.ts';
@@ -171,10 +171,15 @@ const DAY_MS = 86_400_000;
 /** Returns the baseline of a scan, or why there is none. @throws if MongoDB is unavailable */
 export async function chooseBaseline(context: OperatorContext, scanId: string, choice: BaselineChoice): Promise<NamedBaseline> {
   const { stores, settings, clock } = context;
-  const how = { optional: choice.optional ?? false, ...(choice.count === 'causes' && { count: choice.count }) };
+  const how = {
+    optional: choice.optional ?? false,
+    ...(choice.count === 'causes' && { count: choice.count }),
+    ...(choice.check && { check: choice.check }),
+  };
   const row = await stores.scans.find(scanId);
   const found = row && (await findBaseline(context, row, choice));
-  if (found === null || found.phase !== 'done' || found.id === scanId || found.test !== row?.test) return { ...how, problem: 'not_found' };
+  if (found === null || found.phase !== 'done' || isCheck(found) || found.id === scanId || found.test !== row?.test)
+    return { ...how, problem: 'not_found' };
   const expiresIn = (found.finishedAt?.getTime() ?? 0) + settings.retentionDays * DAY_MS - clock.now().getTime();
   return found.reports === null || expiresIn < LASTS_DAYS * DAY_MS
     ? { scanId: found.id, ...how, problem: 'not_stored' }

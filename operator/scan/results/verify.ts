@@ -108,14 +108,14 @@ function recompute(
   const miscounted = tested.find(({ violations, needs_review, advice }) => ![...violations, ...needs_review, ...advice].every(isCounted));
   if (miscounted !== undefined) return refuse(`the numbers of elements on page ${miscounted.url} contradict each other.`);
 
+  const ids = report.rules.map(({ id }) => id);
   const derived = deriveResults(pages, options.thresholds, {
     partial,
     found: { discovery: report.discovery, maxPages: scan.options.pages_requested },
-    ...(chosen && { baseline: { chosen, scan, tools: report.tools } }),
+    ...(chosen && { baseline: { chosen, scan, tools: report.tools, rules: ids } }),
     ...(knownIssues && { known: knownIssues }),
   });
   const { outcome, verdict } = derived;
-  const ids = report.rules.map(({ id }) => id);
   const { rules, criteria } = ruleResults(pages, ids, scan.options);
   const parts: readonly [said: unknown, derived: unknown, refusal: string][] = [
     [report.counts, outcome.violations, 'the counts do not follow from the violations.'],
