@@ -63,6 +63,9 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'scan.submit': 'Scan started',
   'scan.cancel': 'Scan canceled',
   'scan.delete': 'Scan deleted',
+  'site.name': 'Site named',
+  'site.hide': 'Site hidden',
+  'site.show': 'Site shown again',
   'site.delete': 'Site deleted',
 };
 

@@ -19,10 +19,13 @@ export const differencePath = (scanId: string): string => `/dashboard/scans/${sc
 /** The first page of the dashboard: the sites of the organisation. */
 export const DASHBOARD_PATH = '/dashboard';
 
+/** The sites that members have hidden. */
+export const HIDDEN_SITES_PATH = `${DASHBOARD_PATH}?hidden=yes`;
+
 /** The list of scans in the dashboard. */
 export const SCANS_PATH = '/dashboard/scans';
 
-/** The page of a site. @param optionsKey which of its scans are shown. Default: those that are comparable with the newest one */
+/** The page of a site. @param optionsKey which of its scans are shown. Default: those of the group that stands for the site */
 export const sitePath = (site: string, optionsKey?: string): string =>
   `/dashboard/sites/${encodeURIComponent(site)}${optionsKey === undefined ? '' : `/${optionsKey}`}`;
 

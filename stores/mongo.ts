@@ -215,6 +215,8 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   // For the sites of an erased scan.
   ['sites', { scan: 1 }, {}],
   ['sites', { done: 1 }, {}],
+  ['sites', { 'history.scan': 1 }, {}],
+  ['siteLabels', { organisation: 1, site: 1 }, {}],
   ['knownIssues', { organisation: 1, site: 1, createdAt: -1, _id: -1 }, {}],
   ['knownIssues', { organisation: 1, createdAt: -1, _id: -1 }, {}],
   // A slot is one of those that a site has, and a target is what a known issue of the site is about. Unique, so that no race exceeds

@@ -101,6 +101,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       search: (search: Parameters<typeof sites.search>[1]) => sites.search(id, search),
       find: (host: string, optionsKey: string) => sites.find(id, host, optionsKey),
       of: (host: string) => sites.of(id, host),
+      label: (label: Parameters<typeof sites.label>[1]) => sites.label(id, label),
       remove: (host: string) => sites.remove(id, host),
       /** Call it only for a scan that the organisation had. */
       without: (scanId: string) => sites.without([scanId]),

@@ -63,9 +63,13 @@ function arrayAt(name: string, path: string, current: unknown): unknown[] {
 
 function pushed(array: readonly unknown[], operand: unknown): unknown[] {
   if (!isDoc(operand) || !('$each' in operand)) return [...array, copy(operand)];
-  const { $each, $position = array.length, $slice = Infinity, ...unknown } = operand;
+  const { $each, $position = array.length, $slice = Infinity, $sort = {}, ...unknown } = operand;
   if (Object.keys(unknown).length > 0) throw new CommandError(2, `Unrecognized clause in $push: ${Object.keys(unknown).join(', ')}`);
-  return array.toSpliced($position as number, 0, ...(copy($each) as unknown[])).slice(0, $slice as number);
+  const most = $slice as number;
+  const all = array.toSpliced($position as number, 0, ...(copy($each) as unknown[]));
+  for (const [field, direction] of Object.entries($sort as Record<string, number>).reverse())
+    all.sort((a, b) => direction * compare((a as Doc)[field], (b as Doc)[field]));
+  return most < 0 ? all.slice(most) : all.slice(0, most);
 }
 
 function pulledBy(operand: unknown): (item: unknown) => boolean {

@@ -22,8 +22,8 @@ export function card(options: { title?: HtmlValue; level?: 2 | 3; body: HtmlValu
 }
 
 /** A card that is closed at first: its heading opens it, without scripts too. */
-export const foldedCard = (options: { title: HtmlValue; body: HtmlValue; id: string }): Html =>
-  html`<details class="card folded" id="${options.id}">
+export const foldedCard = (options: { title: HtmlValue; body: HtmlValue; id: string; open?: boolean }): Html =>
+  html`<details${attributes({ class: 'card folded', id: options.id, open: options.open })}>
     <summary><h2 id="${options.id}-title">${options.title}</h2></summary>
     ${options.body}
   </details>`;

@@ -7,7 +7,8 @@ import type { OrganisationDocument } from './organisation-document.ts';
 
 /** Collections whose documents have the field `organisation`. */
 const OWNED = [
-  'keys', 'webhooks', 'webhook_events', 'outbox', 'invitations', 'sites', 'schedules', 'knownIssues', 'comparisons', 'sessions', 'audit',
+  'keys', 'webhooks', 'webhook_events', 'outbox', 'invitations', 'sites', 'siteLabels', 'schedules', 'knownIssues', 'comparisons',
+  'sessions', 'audit',
 ] as const; // prettier-ignore
 /** Collections whose IDs begin with the organisation and a slash. */
 const PREFIXED = ['idempotency', 'knownIssueMatches'] as const;

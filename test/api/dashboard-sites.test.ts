@@ -7,6 +7,8 @@ import { SITE_GROUPS_MAX } from '../../stores/scans/sites.ts';
 import { scanRow } from '../support/scan-rows.ts';
 import { showCount } from '../support/counts.ts';
 import { OUTCOME } from '../web/scan-views.ts';
+import { scheduleRow } from '../support/schedule-rows.ts';
+import { tokenIn } from './client.ts';
 import { useContext } from './context.ts';
 import { signedIn } from './people.ts';
 
@@ -59,6 +61,56 @@ describe('the dashboard of sites', () => {
     expect((await client.get('/dashboard')).text).to.include('href="/dashboard/sites.csv"');
   });
 
+  it('has one row for a host: its schedule, else its newest result, and no start from another page that failed', async () => {
+    const { client, organisation } = await signedIn(context);
+    const url = 'https://one.example/';
+    const add = (minute: number, options: Partial<Parameters<typeof withDefaults>[0]>, over: Partial<ScanRow> = {}) =>
+      context.scan(organisation, {
+        ...{ phase: 'done', passed: true, outcome: OUTCOME, createdAt: new Date(Date.now() + minute * 60_000) },
+        options: withDefaults({ url, ...options }),
+        ...over,
+      });
+    const scheduled = await add(0, { maxPages: 15 });
+    await add(1, { maxPages: 4 });
+    await add(2, { maxPages: 15, url: `${url}hang` }, { phase: 'failed', passed: null, outcome: null });
+    await add(3, { maxPages: 3 }, { phase: 'failed', passed: null, outcome: null });
+    const row = async () => (await client.get('/dashboard/sites.csv')).text.trimEnd().split('\r\n').slice(1);
+    expect((await row()).map((line) => line.split(',').slice(0, 3))).to.deep.equal([['one.example', '', '"Up to 4 pages']]);
+    await context.stores.schedules.put(scheduleRow({ organisation, url, optionsKey: scheduled.optionsKey, nextAt: new Date() }), 'x');
+    expect((await row())[0])
+      .to.include('"Up to 15 pages, WCAG 2.1 AA",passed')
+      .and.include(`,done,${scheduled.id},`);
+    expect((await client.get('/dashboard')).text)
+      .to.include('2 other configurations')
+      .and.not.include('/hang');
+  });
+
+  it('names and hides a site, and records both', async () => {
+    const { client, organisation, email } = await signedIn(context);
+    await context.scan(organisation, { phase: 'done', outcome: OUTCOME, options: withDefaults({ url: 'https://shop.example/' }) });
+    const path = '/dashboard/sites/shop.example';
+    const save = async (form: Record<string, string>) =>
+      client.post(`${path}/label`, { _csrf: tokenIn((await client.get(path)).text), ...form });
+    expect((await save({ name: 'x'.repeat(101) })).status).to.equal(422);
+    const saved = await save({ name: ' The <shop> ', hidden: 'on' });
+    expect([saved.status, saved.headers.get('location')]).to.deep.equal([303, `${path}?done=label`]);
+    expect((await client.get('/dashboard')).text)
+      .to.include('1 hidden site')
+      .and.not.include('shop.example');
+    expect((await client.get('/dashboard?hidden=yes')).text)
+      .to.include('The &lt;shop&gt;')
+      .and.include('shop.example: ');
+    await save({ name: 'The <shop>' });
+    const entries = await context.stores.organisations.auditPage(organisation, { kind: 'changes', limit: 9 });
+    expect(
+      entries.filter(({ action }) => action.startsWith('site.')).map(({ action, subject, actor }) => [action, subject, actor]),
+    ).to.deep.equal([
+      ['site.show', 'shop.example', email],
+      ['site.hide', 'shop.example', email],
+      ['site.name', 'shop.example: The <shop>', email],
+    ]);
+  });
+
   it('shows the newest result of a site while the scan after it was removed', async () => {
     const { client, organisation } = await signedIn(context);
     const options = withDefaults({ url: 'https://gone.example/' });
@@ -102,10 +154,11 @@ describe('the dashboard of sites', () => {
     const [list, , site] = before;
     expect(list!.filter((command) => command === 'find sites')).to.have.length(1);
     expect(await commandsOf('/dashboard?q=s49')).to.deep.equal([...list!, 'find sites'].sort());
+    expect((await commandsOf('/dashboard?verdict=passed')).length).to.be.at.most(list!.length + 1);
     showCount(list!.length, 'MongoDB commands per list of sites');
     showCount(site!.length, 'MongoDB commands per page of a site');
-    expect(list).to.have.length.at.most(6);
-    expect(site).to.have.length.at.most(8);
+    expect(list).to.have.length.at.most(7);
+    expect(site).to.have.length.at.most(10);
     const rows = await client.get('/dashboard/site-rows');
     const again = await client.get('/dashboard/site-rows', { 'If-None-Match': rows.headers.get('etag')! });
     expect([again.status, again.text]).to.deep.equal([304, '']);

@@ -135,7 +135,7 @@ describe('the deletion of a site', () => {
     expect((await client.get('/dashboard?done=site-deleted')).text).to.include('The site was deleted.');
     expect([...(await stored(organisation)), ...(await stored(other.organisation))]).to.deep.equal(kept.map(({ id }) => id));
     for (const gone of [page, path]) expect((await client.get(gone)).status, gone).to.equal(404);
-    expect(await context.stores.sites.of(other.organisation, 'shop.example')).to.have.lengthOf(1);
+    expect((await context.stores.sites.of(other.organisation, 'shop.example')).groups).to.have.lengthOf(1);
     const audit = await context.stores.organisations.audit(organisation, 20);
     expect(audit.filter(({ action }) => action === 'site.delete').map(({ subject }) => subject)).to.deep.equal(['shop.example']);
   });

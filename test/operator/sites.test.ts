@@ -23,7 +23,7 @@ describe('operator: the list of sites', () => {
     const organisation = randomUUID();
     const hosts = Array.from({ length: 5 }, (_, at) => `s${at}.example`);
     const ids = await Promise.all(hosts.map((host) => endedScan(organisation, host)));
-    const listed = async () => (await stores.sites.search(organisation, { limit: 9 })).sites.map(({ scan }) => scan).sort();
+    const listed = async () => (await stores.sites.search(organisation, { limit: 9 })).sites.map(({ groups }) => groups[0]!.scan).sort();
     const scans = { ...stores.scans, listed: () => Promise.reject(new Error('it stopped')) };
     const crash = sitesTask(contextOf({ stores: { scans, sites: stores.sites } }), 2);
     await crash.run(new AbortController().signal).then(
@@ -49,6 +49,6 @@ describe('operator: the list of sites', () => {
       return rows;
     };
     await sitesTask(contextOf({ stores: { ...stores, scans: { ...stores.scans, unlisted } } })).run(new AbortController().signal);
-    expect((await stores.sites.search(organisation, { limit: 9 })).sites.map(({ scan }) => scan)).to.deep.equal([before]);
+    expect((await stores.sites.search(organisation, { limit: 9 })).sites.map(({ groups }) => groups[0]!.scan)).to.deep.equal([before]);
   });
 });

@@ -293,7 +293,7 @@ describe('operator: the sweeper', function () {
     await context.stores.scans.eraseAll(row.organisation);
     expect(await sweepIn(1)).to.include({ erased: 1, failed: 0 });
     expect(await context.db.collection('idempotency').countDocuments({ 'repetition.scan': scan.id })).to.equal(0);
-    expect(await context.stores.sites.of(row.organisation, row.site), 'after a crash of the deletion').to.deep.equal([]);
+    expect((await context.stores.sites.of(row.organisation, row.site)).groups, 'after a crash of the deletion').to.deep.equal([]);
     expect(JSON.stringify(await context.db.collection('webhook_events').find().toArray())).to.not.include('secret.example');
     expect(await knownIssues.chosenFor(scan.id)).to.equal(undefined);
     expect(await context.reports.size(pdf)).to.equal(null);
@@ -347,10 +347,10 @@ describe('operator: the sweeper', function () {
     const { organisation, site } = (await scan.row())!;
     await context.stores.sites.record([(await scan.row())!]);
     expect(await sweepIn(399 * 86_400)).to.include({ expired: 0, forgotten: 0 });
-    expect(await context.stores.sites.of(organisation, site)).to.have.length(1);
+    expect((await context.stores.sites.of(organisation, site)).groups).to.have.length(1);
     expect(await sweepIn(401 * 86_400)).to.include({ expired: 0, forgotten: 1 });
     expect(await scan.row()).to.equal(null);
-    expect(await context.stores.sites.of(organisation, site)).to.deep.equal([]);
+    expect((await context.stores.sites.of(organisation, site)).groups).to.deep.equal([]);
   });
 
   it('deletes the uploads of ended scans, and of unknown ones only when no other installation can need them', async () => {

@@ -36,6 +36,7 @@ describe('a purge', () => {
     const row = scanRow({ organisation: id, submission: 'accepted', phase: 'done', finishedAt: new Date() });
     await stores.scans.create(row);
     await stores.sites.record([row]);
+    await stores.sites.label(id, { site: row.site, name: 'Shop', hidden: false });
     await stores.idempotency.claim({ organisation: id, key: 'k', fingerprint: 'f', resourceId: row.id, leaseSeconds: 1 });
     const daily = { namespace: 'curbcut', name: `${id}-daily`, organisation: id, createdAt: new Date(), values: '' };
     await stores.dashboardSchedules.add(daily);
@@ -58,6 +59,7 @@ describe('a purge', () => {
       'memberships',
       'scans',
       'sites',
+      'siteLabels',
       'idempotency',
       'audit',
     ]);

@@ -5,12 +5,12 @@ import fc from 'fast-check';
 import { withDefaults } from '../../core/scan/options.ts';
 import { isTerminal, PHASES } from '../../core/scan/phases.ts';
 import { optionsKeyOf, type ScanRow } from '../../stores/scans/scan-row.ts';
-import { VERDICTS } from '../../stores/scans/scan-search.ts';
 import { createScans } from '../../stores/scans/scans.ts';
-import { createSites, type Site } from '../../stores/scans/sites.ts';
+import { createSites, HISTORY_MAX, type HostGroups, type Site } from '../../stores/scans/sites.ts';
 import { createSchedules } from '../../stores/schedules/schedules.ts';
 import { scanRow } from '../support/scan-rows.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
+import { OUTCOME } from '../web/scan-views.ts';
 import { useDatabase, useStore } from './database.ts';
 
 const HOSTS = ['shop.example', 'www.example.com', 'localhost:8080'];
@@ -57,6 +57,7 @@ describe('the list of sites', () => {
         organisation,
         submission: 'accepted',
         phase: 'done',
+        outcome: OUTCOME,
         createdAt: at(minute),
         finishedAt: at(minute + 1),
         options: withDefaults({ url: `https://${host}/` }),
@@ -65,7 +66,7 @@ describe('the list of sites', () => {
     );
 
   /** What the list must have of these scans. */
-  function meant(rows: readonly ScanRow[]): Site[] {
+  function meantGroups(rows: readonly ScanRow[]): Site[] {
     const ended = rows.filter(({ phase, test }) => isTerminal(phase) && !test);
     return [...Map.groupBy(ended, ({ site, optionsKey }) => `${site}/${optionsKey}`).values()]
       .map((group) => group.toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime()))
@@ -79,9 +80,19 @@ describe('the list of sites', () => {
         passed: newest!.passed,
         finishedAt: newest!.finishedAt!,
         done: [newest!, ...others].find(({ phase }) => phase === 'done')?.id ?? null,
+        history: [newest!, ...others]
+          .filter(({ phase }) => phase === 'done')
+          .slice(0, HISTORY_MAX)
+          .map(({ id, createdAt, options, outcome }) => ({
+            ...{ scan: id, at: createdAt, url: options.url },
+            ...{ score: outcome!.score, violations: outcome!.violations.total },
+          }))
+          .reverse(),
       }))
       .toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime());
   }
+  const meant = (rows: readonly ScanRow[]): Site[][] => [...Map.groupBy(meantGroups(rows), ({ site }) => site).values()];
+  const groupsIn = ({ sites: found }: { sites: readonly HostGroups[] }): Site[][] => found.map(({ groups }) => groups);
 
   it('has the newest ended and the newest done scan of each host and options, in whatever order scans are recorded', async () => {
     const scan = fc.record({
@@ -102,23 +113,17 @@ describe('the list of sites', () => {
         const shuffled = rows.toSorted((a, b) => ((a.createdAt.getTime() * 31 + seed) % 7) - ((b.createdAt.getTime() * 31 + seed) % 7));
         await sites.record(shuffled.slice(0, 5));
         await sites.record(shuffled);
-        const found: Site[] = [];
+        const found: Site[][] = [];
         let after: Parameters<typeof sites.search>[1]['after'] = null;
         do {
           const page = await sites.search(organisation, { limit, after });
-          found.push(...page.sites);
+          found.push(...groupsIn(page));
           after = page.next;
         } while (after !== null);
         expect(found).to.deep.equal(meant(rows));
-        for (const verdict of VERDICTS) {
-          const is = { passed: true, missed: false, none: null }[verdict];
-          const matches = meant(rows).filter(({ passed, phase }) => passed === is && (verdict !== 'none' || phase === 'done'));
-          expect((await sites.search(organisation, { verdict, limit: 50 })).sites, verdict).to.deep.equal(matches);
-        }
-        expect((await sites.search(organisation, { text: ' EXAMPLE.c', limit: 50 })).sites).to.deep.equal(
-          meant(rows).filter(({ site }) => site === 'www.example.com'),
-        );
-        expect(await sites.of(organisation, HOSTS[0]!)).to.deep.equal(meant(rows).filter(({ site }) => site === HOSTS[0]));
+        const named = meant(rows).filter(([group]) => group!.site === 'www.example.com');
+        expect(groupsIn(await sites.search(organisation, { text: ' EXAMPLE.c', limit: 50 }))).to.deep.equal(named);
+        expect((await sites.of(organisation, HOSTS[2]!)).groups).to.deep.equal(meantGroups(rows).filter(({ site }) => site === HOSTS[2]));
       }),
       { numRuns: 25 },
     );
@@ -131,7 +136,7 @@ describe('the list of sites', () => {
       Array.from({ length: 20 }, (_, minute) => rowOf(organisation, minute, { phase: minute < 12 ? 'done' : 'failed' })),
     );
     await Promise.all([...rows.map((row) => sites.record([row])), ...rows.toReversed().map((row) => other.record([row]))]);
-    expect((await sites.search(organisation, { limit: 5 })).sites).to.deep.equal(meant(rows));
+    expect(groupsIn(await sites.search(organisation, { limit: 5 }))).to.deep.equal(meant(rows));
   });
 
   it('names no erased scan, also if another one is erased between a read and the write', async () => {
@@ -156,10 +161,10 @@ describe('the list of sites', () => {
     const late = createSites({ collection: crossed } as unknown as typeof database.db);
     await scans.erase(organisation, newest.id);
     await late.without([newest.id]);
-    expect(await sites.of(organisation, HOSTS[0]!)).to.deep.equal(meant([oldest]));
+    expect((await sites.of(organisation, HOSTS[0]!)).groups).to.deep.equal(meantGroups([oldest]));
     await scans.erase(organisation, oldest.id);
     await sites.without([oldest.id]);
-    expect(await sites.of(organisation, HOSTS[0]!)).to.deep.equal([]);
+    expect((await sites.of(organisation, HOSTS[0]!)).groups).to.deep.equal([]);
   });
 
   it('looks at a limited number of sites per query with filters, and says where to continue', async () => {
@@ -171,6 +176,33 @@ describe('the list of sites', () => {
     expect([first.sites, first.next?.at]).to.deep.equal([[], at(2)]);
     const second = await few.search(organisation, { text: 'zoo', limit: 5, after: first.next });
     expect([second.sites.map(({ site }) => site), second.next]).to.deep.equal([['zoo.example'], null]);
+  });
+
+  it('names and hides sites, finds them by name, and forgets that with the site', async () => {
+    const organisation = randomUUID();
+    const rows = await Promise.all(HOSTS.map((host, minute) => rowOf(organisation, minute, {}, host)));
+    await sites.record(rows);
+    await sites.label(organisation, { site: HOSTS[0]!, name: 'Our (main) shop', hidden: false });
+    await sites.label(organisation, { site: HOSTS[1]!, name: null, hidden: true });
+    const found = async (search: object) => {
+      const { sites: listed, hidden } = await sites.search(organisation, { limit: 5, ...search });
+      return [listed.map(({ site, name }) => [site, name]), hidden];
+    };
+    const shop = [HOSTS[0], 'Our (main) shop'];
+    expect(await found({})).to.deep.equal([[[HOSTS[2], null], shop], 1]);
+    expect(await found({ text: '(MAIN) ' })).to.deep.equal([[shop], 1]);
+    expect(await found({ hidden: true })).to.deep.equal([[[HOSTS[1], null]], 1]);
+    await sites.label(organisation, { site: HOSTS[1]!, name: null, hidden: false });
+    await scans.erase(organisation, rows[0]!.id);
+    await sites.remove(organisation, HOSTS[0]!);
+    expect(await found({})).to.deep.equal([
+      [
+        [HOSTS[2], null],
+        [HOSTS[1], null],
+      ],
+      0,
+    ]);
+    expect(await sites.of(organisation, HOSTS[0]!)).to.deep.equal({ site: HOSTS[0], name: null, hidden: false, groups: [] });
   });
 
   it('forgets a site when its newest scan is forgotten', async () => {
@@ -203,7 +235,7 @@ describe('the list of sites', () => {
     await scans.abandon(id);
     expect(await waiting()).to.deep.equal([false, false]);
     await sites.record([result, (await scans.find(id))!]);
-    expect(await sites.of(organisation, HOSTS[0]!)).to.deep.equal(meant([result]));
+    expect((await sites.of(organisation, HOSTS[0]!)).groups).to.deep.equal(meantGroups([result]));
   });
 
   it('finds the scans of one host and options, and the schedules and next runs', async () => {
@@ -212,7 +244,7 @@ describe('the list of sites', () => {
     const other = await rowOf(organisation, 2, { options: withDefaults({ url: 'https://shop.example/', maxPages: 50 }) });
     await rowOf(organisation, 2, { test: true });
     await sites.record([own, other]);
-    expect(await sites.find(organisation, 'shop.example', other.optionsKey)).to.deep.equal(meant([other])[0]);
+    expect(await sites.find(organisation, 'shop.example', other.optionsKey)).to.deep.equal(meantGroups([other])[0]);
     expect(await sites.find(randomUUID(), 'shop.example', other.optionsKey)).to.equal(null);
     const of = { site: own.site, optionsKey: own.optionsKey };
     expect((await scans.search(organisation, { ...of, limit: 5 })).rows.map(({ id }) => id)).to.deep.equal([own.id]);

@@ -150,3 +150,29 @@ function describeChanges(points: readonly TrendPoint[]): string {
   const sum = (kind: 'new' | 'fixed'): string => number(compared.reduce((all, difference) => all + difference[kind], 0));
   return `Bar chart of ${number(compared.length)} scans that were compared with a baseline: ${sum('new')} new and ${sum('fixed')} fixed violations in all.`;
 }
+
+const SPARK = { width: 96, height: 24, margin: 3 } as const;
+
+/**
+ * A small line without axes, for a cell of a table. Screen readers get its values in words.
+ * @param span the smallest range that the height of the drawing stands for
+ */
+export function sparkline(label: string, values: readonly number[], span = 1): Html {
+  if (values.length < 2) return NOTHING;
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const range = Math.max(span, high - low);
+  const { width, height, margin } = SPARK;
+  // In the middle of the range, so that what does not change is a line through the middle.
+  const top = (low + high + range) / 2;
+  const points = values.map((value, index) => [
+    round(margin + ((width - 2 * margin) * index) / (values.length - 1)),
+    round(margin + ((height - 2 * margin) * (top - value)) / range),
+  ]);
+  const [x, y] = points.at(-1)!;
+  const [first, last, lowest, highest] = [values[0]!, values.at(-1)!, low, high].map((value) => number(value));
+  const text = `${label} of the last ${values.length} scans: from ${first} to ${last}, lowest ${lowest}, highest ${highest}`;
+  return html`<svg class="sparkline" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${text}">
+    <polyline class="chart-line"${attributes({ points: points.map((point) => point.join()).join(' ') })}></polyline>
+    <circle class="chart-dot"${attributes({ cx: x, cy: y, r: 3 })}></circle>
+  </svg>`;
+}

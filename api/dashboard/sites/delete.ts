@@ -35,7 +35,7 @@ export const siteDeletionPages: FastifyPluginAsync = async (scope) => {
 /** @throws ApiError if the organisation has no such site */
 async function knownSite(request: FastifyRequest, params: { site: string }): Promise<string> {
   const site = params.site.toLowerCase();
-  if ((await storesOf(request).sites.of(site)).length === 0) throw new ApiError('not_found');
+  if ((await storesOf(request).sites.of(site)).groups.length === 0) throw new ApiError('not_found');
   return site;
 }
 

@@ -1,8 +1,9 @@
 /** The list of sites, which is the first page of the dashboard, and its query. Pure. */
-import { DASHBOARD_PATH, sitePath } from '../../../core/web-paths.ts';
+import { DASHBOARD_PATH, HIDDEN_SITES_PATH, sitePath } from '../../../core/web-paths.ts';
 import { type Position, SEARCH_TEXT_MAX } from '../../../stores/scans/positions.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import type { Site, SiteSearch } from '../../../stores/scans/sites.ts';
+import type { ListedHost, Site, SiteSearch } from '../../../stores/scans/sites.ts';
+import type { NextRun } from '../../../stores/schedules/schedules.ts';
 import {
   button,
   card,
@@ -10,6 +11,7 @@ import {
   type Column,
   emptyState,
   filters,
+  hiddenField,
   link,
   linkButton,
   pagination,
@@ -21,21 +23,43 @@ import { addressOf, attributes, html, type Html, NOTHING } from '../../../report
 import { csvLine } from '../../../report/formats/csv.ts';
 import { firstSteps, type Steps } from '../credits.ts';
 import { ALL_SCANS, choiceFilter, listHref, positionOf, textFilter, VERDICT_CHOICES } from '../scans/list-query.ts';
-import { nothingYet, number, partsOf, stateBadge, violations } from '../scans/words.ts';
+import { count, nothingYet, number, partsOf, stateBadge, violations } from '../scans/words.ts';
+import { sparkline } from '../scans/trend.ts';
 import { type VerdictFilter, VERDICTS } from '../../../stores/scans/scan-search.ts';
 import { encodeCursor } from '../../http/pagination.ts';
-import { changesCell, endBadge, optionsText, scanLink } from './page.ts';
+import { changesCell, endBadge, optionsText, otherGroup, scanLink } from './page.ts';
 
 /** A site with what its row shows. */
 export interface ListedSite {
-  site: Site;
-  /** The newest scan that has ended. */
+  host: ListedHost;
+  /** The group of comparable options that stands for it: `mainOf`. */
+  main: Site;
+  /** Of the main group: the newest scan that has ended. */
   newest: ScanRow;
   /** The newest scan that is done. Null: there is none. */
   done: ScanRow | null;
   /** The next run of a schedule. Null: there is none. */
   nextAt: Date | null;
+  /** The newest scans of other groups, at most `OTHERS_LISTED`. */
+  others: readonly OtherGroup[];
 }
+
+export interface OtherGroup {
+  site: Site;
+  newest: ScanRow;
+}
+
+export const OTHERS_LISTED = 3;
+
+/** The group that stands for a site: that of the next scheduled run, else the newest that has a result, else the newest. */
+export function mainOf(groups: readonly Site[], runs: readonly NextRun[]): Site | undefined {
+  const next = runs.find((run) => groups.some((group) => isFor(run, group)));
+  if (next !== undefined) return groups.find((group) => isFor(next, group));
+  const resultAt = ({ history }: Site): number => history.at(-1)?.at.getTime() ?? 0;
+  return groups.filter(({ done }) => done !== null).sort((a, b) => resultAt(b) - resultAt(a))[0] ?? groups[0];
+}
+
+export const isFor = (run: NextRun, { site, optionsKey }: Site): boolean => run.site === site && run.optionsKey === optionsKey;
 
 export interface SiteListData {
   query: SiteQuery;
@@ -43,6 +67,8 @@ export interface SiteListData {
   sites: readonly ListedSite[];
   /** The position to continue from; null at the end. */
   next: Position | null;
+  /** How many sites are hidden. */
+  hidden: number;
   /** Scans that have not ended, newest first, and whether there are more. */
   live: { rows: readonly ScanRow[]; more: boolean };
   /** What a new organisation does first. Null: it has sites or scans in progress. */
@@ -59,7 +85,8 @@ export const SITES_FRAGMENT = '/dashboard/site-rows';
 
 export function siteListBody(data: SiteListData): Html {
   const newScan = linkButton({ text: 'New scan', href: '/dashboard/scans/new', kind: 'primary' });
-  return html`<div class="page-head"><h1>Sites</h1>${data.permissions.includes('scans:write') && newScan}</div>
+  const title = data.query.hidden ? 'Hidden sites' : 'Sites';
+  return html`<div class="page-head"><h1>${title}</h1>${data.permissions.includes('scans:write') && newScan}</div>
     ${data.steps === null && filterForm(data.query)} ${siteListFragment(data)}`;
 }
 
@@ -73,14 +100,22 @@ export function siteListFragment(data: SiteListData): Html {
     'data-announce': announcement(sites[0]),
   })}>
     ${inProgress(data)} ${sites.length === 0 ? noSites(data) : siteTable(sites)} ${pages(query, next)}
-    ${sites.length > 0 && html`<p>${link('Download CSV', sitesHref({ ...query, after: null }, SITES_CSV))}</p>`}
+    ${
+      sites.length > 0 &&
+      html`<p>${link('Download CSV', sitesHref({ ...query, after: null }, SITES_CSV))}${
+        !query.hidden && data.hidden > 0 && html` · ${link(count(HIDDEN, data.hidden), HIDDEN_SITES_PATH)}`
+      }</p>`
+    }
   </div>`;
 }
+
+const HIDDEN = { one: '{n} hidden site', other: '{n} hidden sites' };
 
 function filterForm(query: SiteQuery): Html {
   const active = activeSiteFilters(query);
   const form = html`<form class="fields-inline" method="get" action="${DASHBOARD_PATH}" role="search" aria-label="Sites">
-    ${textFilter('q', 'Site contains', query.search)} ${choiceFilter('verdict', 'Verdict', query.verdict, VERDICT_CHOICES)}
+    ${query.hidden && hiddenField('hidden', 'yes')} ${textFilter('q', 'Site contains', query.search)}
+    ${choiceFilter('verdict', 'Verdict', query.verdict, VERDICT_CHOICES)}
     <div class="actions">${button({ text: 'Filter' })}${active > 0 && link('Clear filters', DASHBOARD_PATH)}</div>
   </form>`;
   return filters({ form, active });
@@ -90,16 +125,16 @@ function filterForm(query: SiteQuery): Html {
 export const SITES_CSV = '/dashboard/sites.csv';
 
 const CSV_COLUMNS =
-  'site,options,verdict,score,violations,critical,serious,moderate,minor,last_scan,last_scan_at,state,result_scan,next_run';
+  'site,name,options,verdict,score,violations,critical,serious,moderate,minor,last_scan,last_scan_at,state,result_scan,next_run';
 
 /** The sites as CSV, with a byte order mark for spreadsheets. @param isCut whether there are more of them */
 export function sitesCsv(sites: readonly ListedSite[], isCut: boolean): string {
-  const lines = sites.map(({ site, newest, done, nextAt }) => {
+  const lines = sites.map(({ host, newest, done, nextAt }) => {
     const { score, violations: counts } = done?.outcome ?? {};
     const verdict = newest.passed === null ? null : newest.passed ? 'passed' : 'did_not_pass';
     const numbers = [score, counts?.total, counts?.critical, counts?.serious, counts?.moderate, counts?.minor];
     const last = [newest.id, newest.finishedAt?.toISOString(), newest.phase, done?.id, nextAt?.toISOString()];
-    return csvLine([site.site, optionsText(newest), verdict, ...numbers, ...last]);
+    return csvLine([host.site, host.name, optionsText(newest), verdict, ...numbers, ...last]);
   });
   const end = isCut ? csvLine([`The list is cut after ${sites.length} sites.`]) : '';
   return `\uFEFF${csvLine(CSV_COLUMNS.split(','))}${lines.join('')}${end}`;
@@ -116,7 +151,7 @@ const pages = (query: SiteQuery, next: Position | null): Html =>
 const announcement = (first: ListedSite | undefined): string =>
   first === undefined
     ? ''
-    : `Last scan: ${first.site.site}, ${first.newest.phase}${first.newest.passed === false ? ', did not pass' : ''}.`;
+    : `Last scan: ${first.host.name ?? first.host.site}, ${first.newest.phase}${first.newest.passed === false ? ', did not pass' : ''}.`;
 
 function inProgress({ live: { rows, more } }: SiteListData): Html {
   if (rows.length === 0) return NOTHING;
@@ -153,14 +188,21 @@ const siteTable = (sites: readonly ListedSite[]): Html =>
     rows: sites.map(siteRow),
   });
 
-function siteRow({ site: { site, optionsKey }, newest, done, nextAt }: ListedSite): TableRow {
+function siteRow(listed: ListedSite): TableRow {
+  const { host, main, newest, done, nextAt } = listed;
+  const points = main.history.filter(({ url }) => url === done?.options.url);
   return {
-    id: `site-${optionsKey}-${site}`,
+    id: `site-${host.site}`,
     cells: [
-      html`<a href="${sitePath(site, optionsKey)}">${site}</a><span class="small soft address">${optionsText(newest)}</span>`,
+      html`<a href="${sitePath(host.site)}">${host.name ?? host.site}</a>
+        <span class="small soft address">${host.name !== null && `${host.site}: `}${optionsText(newest)}</span> ${otherGroups(listed)}`,
       endBadge(newest),
-      done?.outcome ? number(done.outcome.score) : nothingYet,
-      done?.outcome ? violations(done.outcome.violations) : nothingYet,
+      done?.outcome
+        ? html`${number(done.outcome.score)} ${sparkline('Score', points.map(({ score }) => score), SCORE_SPAN)}` // prettier-ignore
+        : nothingYet,
+      done?.outcome
+        ? html`${violations(done.outcome.violations)} ${sparkline('Violations', points.map((point) => point.violations))}` // prettier-ignore
+        : nothingYet,
       done === null ? nothingYet : changesCell(done),
       html`${scanLink(newest)}${done !== null && done.id !== newest.id && html`<span class="small soft">Result of ${scanLink(done)}</span>`}`,
       nextAt === null ? nothingYet : time(nextAt),
@@ -168,7 +210,24 @@ function siteRow({ site: { site, optionsKey }, newest, done, nextAt }: ListedSit
   };
 }
 
-function noSites({ query, next, steps, live, permissions, baseUrl }: SiteListData): Html {
+/** A score that changed by less looks flat: a small change is no drama. In points. */
+const SCORE_SPAN = 10;
+
+/** The other groups of a site, folded. */
+function otherGroups({ host: { site, groups }, others }: ListedSite): Html {
+  if (others.length === 0) return NOTHING;
+  const more = groups.length - 1 - others.length;
+  return html`<details class="small" id="others-${site}">
+    <summary>${count(OTHERS, groups.length - 1)}</summary>
+    <ul>
+      ${others.map((other) => html`<li>${otherGroup(other)}</li>`)} ${more > 0 && html`<li>${link(`${number(more)} more`, sitePath(site))}</li>`}
+    </ul>
+  </details>`;
+}
+
+const OTHERS = { one: '{n} other configuration', other: '{n} other configurations' };
+
+function noSites({ query, next, steps, live, hidden, permissions, baseUrl }: SiteListData): Html {
   if (next !== null)
     return emptyState({ title: 'No match so far', text: 'None of the sites that were searched matches. Continue with more sites.' });
   if (activeSiteFilters(query) > 0)
@@ -178,6 +237,7 @@ function noSites({ query, next, steps, live, permissions, baseUrl }: SiteListDat
       action: linkButton({ text: 'Clear filters', href: sitesHref(ALL_SITES) }),
     });
   if (query.after !== null) return emptyState({ title: 'No more sites', text: 'The list ended with the part before.' });
+  if (hidden > 0) return emptyState({ title: 'All sites are hidden', text: link(count(HIDDEN, hidden), HIDDEN_SITES_PATH) });
   if (steps !== null && !steps.scan) return html`${firstSteps(steps, permissions)} ${firstCommand(baseUrl)}`;
   return emptyState({
     title: 'No site yet',
@@ -186,38 +246,47 @@ function noSites({ query, next, steps, live, permissions, baseUrl }: SiteListDat
   });
 }
 
-interface SiteQuery {
-  /** Part of a host. Empty: every site. */
+export interface SiteQuery {
+  /** Part of a host or its name. Empty: every site. */
   search: string;
   verdict: VerdictFilter | null;
+  /** Only the hidden sites. */
+  hidden: boolean;
   /** Only sites after this one in the list. Null: from the first one on. */
   after: Position | null;
 }
 
-const ALL_SITES: SiteQuery = { search: '', verdict: null, after: null };
+const ALL_SITES: SiteQuery = { search: '', verdict: null, hidden: false, after: null };
 
 /** Reads the query of an address. Values that no form sends are ignored, so that an edited address still shows the list. */
-export function readSiteQuery({ q, verdict, after }: Readonly<Record<string, unknown>>): SiteQuery {
+export function readSiteQuery({ q, verdict, hidden, after }: Readonly<Record<string, unknown>>): SiteQuery {
   return {
     search: typeof q === 'string' ? q.trim().slice(0, SEARCH_TEXT_MAX) : '',
     verdict: VERDICTS.find((one) => one === verdict) ?? null,
+    hidden: hidden === 'yes',
     after: positionOf(after),
   };
 }
 
 /** The address of a list. */
-const sitesHref = ({ search, verdict, after }: SiteQuery, path: string = DASHBOARD_PATH): string =>
-  addressOf(path, { q: search, verdict, after: after && encodeCursor(after) });
+const sitesHref = ({ search, verdict, hidden, after }: SiteQuery, path: string = DASHBOARD_PATH): string =>
+  addressOf(path, { q: search, verdict, hidden: hidden ? 'yes' : null, after: after && encodeCursor(after) });
 
 /** The number of filters that are set. */
-export const activeSiteFilters = ({ search, verdict }: SiteQuery): number => (search === '' ? 0 : 1) + (verdict === null ? 0 : 1);
+export const activeSiteFilters = ({ search, verdict, hidden }: SiteQuery): number =>
+  [search !== '', verdict !== null, hidden].filter(Boolean).length;
 
-export const toSiteSearch = ({ search, verdict, after }: SiteQuery, limit: number): SiteSearch => ({
+/** The sites that a search reads for one page, if most of them may not have the verdict. */
+const READ_FOR_VERDICT = 100;
+/** A search without the verdict, which is that of the main group: `hasVerdict`. */
+export const toSiteSearch = ({ search, verdict, hidden, after }: SiteQuery, limit: number): SiteSearch => ({
   text: search,
-  ...(verdict !== null && { verdict }),
+  hidden,
   after,
-  limit,
+  limit: verdict === null ? limit : Math.max(limit, READ_FOR_VERDICT),
 });
+export const hasVerdict = ({ newest: { phase, passed } }: ListedSite, verdict: VerdictFilter | null): boolean =>
+  verdict === null || (verdict === 'none' ? phase === 'done' && passed === null : passed === (verdict === 'passed'));
 
 /** @param baseUrl the address of this service */
 const firstCommand = (baseUrl: string): Html =>

@@ -2,11 +2,36 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ActorNames } from '../names.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
-import { DASHBOARD_PATH, differencePath, KNOWN_ISSUES_PATH, scanPath, SCHEDULES_PATH, sitePath } from '../../../core/web-paths.ts';
+import {
+  DASHBOARD_PATH,
+  differencePath,
+  HIDDEN_SITES_PATH,
+  KNOWN_ISSUES_PATH,
+  scanPath,
+  SCHEDULES_PATH,
+  sitePath,
+} from '../../../core/web-paths.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import type { Site } from '../../../stores/scans/sites.ts';
+import type { Site, SiteLabel } from '../../../stores/scans/sites.ts';
 import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
-import { actions, breadcrumb, card, figure, link, linkButton, notice, severityCounts, time } from '../../web/components.ts';
+import {
+  actions,
+  breadcrumb,
+  button,
+  card,
+  checkbox,
+  errorSummary,
+  figure,
+  foldedCard,
+  type FormError,
+  link,
+  linkButton,
+  notice,
+  severityCounts,
+  textField,
+  time,
+} from '../../web/components.ts';
+import { errorOf } from '../forms.ts';
 import { addressOf, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { ALL_SCANS, listHref } from '../scans/list-query.ts';
 import { scheduleTable } from '../schedules/pages.ts';
@@ -16,6 +41,8 @@ import { trendChart, type TrendPoint } from '../scans/trend.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 
 export interface SitePageData {
+  host: SiteLabel;
+  /** The group of comparable options that the page is about. */
   site: Site;
   /** The newest scan that has ended. */
   newest: ScanRow;
@@ -24,8 +51,11 @@ export interface SitePageData {
   /** The scores of the scans that are comparable with `done`, oldest first. */
   trend: readonly TrendPoint[];
   schedules: readonly ListedSchedule[];
-  maySchedule: boolean;
+  /** Whether the person may schedule scans, and name and hide the site. */
+  mayWrite: boolean;
   mayDelete: boolean;
+  csrf: Html;
+  errors: readonly FormError[];
   /** The last scans with these options, newest first. */
   latest: readonly ScanRow[];
   names: ActorNames;
@@ -34,15 +64,20 @@ export interface SitePageData {
 }
 
 export function sitePageBody(data: SitePageData): Html {
-  const { site, newest, done, trend, mayDelete } = data;
-  return html`${breadcrumb([{ text: 'Sites', href: DASHBOARD_PATH }, { text: site.site }])}
+  const { host, site, newest, done, trend, mayWrite, mayDelete, errors } = data;
+  const name = host.name ?? site.site;
+  return html`${errorSummary(errors)} ${breadcrumb([{ text: 'Sites', href: DASHBOARD_PATH }, { text: name }])}
     <div class="page-head">
-      <h1><span class="address">${site.site}</span></h1>
+      <h1><span class="address">${name}</span></h1>
       <p class="badges">${endBadge(newest)}</p>
     </div>
-    <p>${optionsText(newest)}. Only scans with these options are compared here.</p>
+    <p>
+      ${host.name !== null && html`<span class="address">${site.site}</span>: `}${optionsText(newest)}. Only scans with these options are
+      compared here.
+    </p>
+    ${host.hidden && notice({ body: html`This site is hidden in the list of sites. ${link('Show the hidden sites', HIDDEN_SITES_PATH)}.` })}
     ${newest.id !== done?.id && withoutResult(newest)} ${done?.outcome && lastResult(data, done, done.outcome)} ${trendChart(trend, '')}
-    ${schedulesOf(data)} ${latestScans(data)} ${otherScans(data)}
+    ${schedulesOf(data)} ${latestScans(data)} ${otherScans(data)} ${mayWrite && labelForm(data)}
     ${mayDelete && actions(link('Delete this site', `${sitePath(site.site)}/delete`))}`;
 }
 
@@ -82,13 +117,13 @@ function lastResult({ newest, names }: SitePageData, row: ScanRow, { score, viol
   </section>`;
 }
 
-function schedulesOf({ schedules, newest, maySchedule }: SitePageData): Html {
+function schedulesOf({ schedules, newest, mayWrite }: SitePageData): Html {
   const none = html`<p>No schedule scans this site with these options.</p>`;
   const create = addressOf(`${SCHEDULES_PATH}/new`, { url: newest.options.url });
   return html`<section aria-labelledby="schedules-title">
     <h2 id="schedules-title">Schedules</h2>
     ${schedules.length === 0 ? none : scheduleTable(schedules)}
-    ${maySchedule && html`<p>${link('Schedule scans of this site', create)}</p>`}
+    ${mayWrite && html`<p>${link('Schedule scans of this site', create)}</p>`}
   </section>`;
 }
 
@@ -103,16 +138,42 @@ function latestScans({ site, latest, names }: SitePageData): Html {
   </section>`;
 }
 
-function otherScans({ site: { site }, others }: SitePageData): Html {
+function otherScans({ others }: SitePageData): Html {
   if (others.length === 0) return NOTHING;
   return card({
     title: 'Scans of this site with other options',
     body: html`<ul>
-      ${others.map(
-        ({ site: { optionsKey }, newest }) =>
-          html`<li>${link(optionsText(newest), sitePath(site, optionsKey))}: ${endBadge(newest)} ${scanLink(newest)} ${startOf(newest)}</li>`,
-      )}
+      ${others.map((other) => html`<li>${otherGroup(other)}</li>`)}
     </ul>`,
+  });
+}
+
+/** Other options of a site, with a link to their page, and the newest scan with them. */
+export const otherGroup = ({ site: { site, optionsKey }, newest }: SitePageData['others'][number]): Html =>
+  html`${link(optionsText(newest), sitePath(site, optionsKey))}: ${endBadge(newest)} ${scanLink(newest)} ${startOf(newest)}`;
+
+/** In characters. */
+export const SITE_NAME_MAX = 100;
+
+function labelForm({ host: { site, name, hidden }, csrf, errors }: SitePageData): Html {
+  return foldedCard({
+    id: 'label',
+    title: 'Name and visibility',
+    open: errors.length > 0,
+    body: html`<form method="post" action="${sitePath(site)}/label" novalidate>
+      ${csrf}
+      ${textField({
+        name: 'name',
+        label: 'Name of the site',
+        value: name ?? '',
+        maxlength: SITE_NAME_MAX,
+        autocomplete: 'off',
+        hint: `What your organisation calls it, instead of ${site}`,
+        error: errorOf(errors, 'name'),
+      })}
+      ${checkbox({ name: 'hidden', label: 'Leave it out of the list of sites', checked: hidden, hint: 'Its scans, schedules and reports stay.' })}
+      ${button({ text: 'Save' })}
+    </form>`,
   });
 }
 

@@ -15,6 +15,7 @@ describe('updates', () => {
     ['$inc', { a: 1 }, { $inc: { a: 2, n: 1 } }, { a: 3, n: 1 }],
     ['$max', { a: 5, b: 5 }, { $max: { a: 3, b: 9, d: now } }, { a: 5, b: 9, d: now }],
     ['$push each, at a position and cut', { a: [5, 1] }, { $push: { a: { $each: [4], $position: 0, $slice: 2 } } }, { a: [4, 5] }],
+    ['$push each, sorted, and the last ones kept', { a: [{ n: 3 }, { n: 1 }] }, { $push: { a: { $each: [{ n: 2 }], $sort: { n: 1 }, $slice: -2 } } }, { a: [{ n: 2 }, { n: 3 }] }],
     ['$addToSet', { a: [1] }, { $addToSet: { a: 1, b: 3 } }, { a: [1], b: [3] }],
     ['$push', { a: [1] }, { $push: { a: 2, b: 1 } }, { a: [1, 2], b: [1] }],
     ['$pull by value, condition and document', { a: [1, 2, 3], b: [{ x: 1 }, { x: 2, y: 1 }] }, { $pull: { a: { $gte: 2 }, b: { x: 2 } } }, { a: [1], b: [{ x: 1 }] }],
