@@ -13,6 +13,9 @@ export const ACCOUNT_PATH = '/dashboard/account';
 /** The page of an unsubscribe link, in the language of the last mail. */
 export const unsubscribePath = (token: string): string => `/unsubscribe/${token}`;
 
+/** The page that ends mails about one topic, in the language of their reader. */
+export const stopMailsPath = (token: string, topic: string): string => `${unsubscribePath(token)}/${encodeURIComponent(topic)}`;
+
 /** The page that shows the difference of a scan to its baseline, or to the scan before it. */
 export const differencePath = (scanId: string): string => `/dashboard/scans/${scanId}/difference`;
 
@@ -31,6 +34,10 @@ export const sitePath = (site: string, optionsKey?: string): string =>
 
 /** The page of a scan in the dashboard. */
 export const scanPath = (scanId: string): string => `/dashboard/scans/${scanId}`;
+
+/** A root cause on the page of a scan. */
+export const causePath = (scanId: string, fingerprint: string): string =>
+  `${scanPath(scanId)}?cause=${encodeURIComponent(fingerprint)}#causes`;
 
 /** The list of the pages of a scan. */
 export const pagesPath = (scanId: string): string => `${scanPath(scanId)}/pages`;

@@ -295,6 +295,9 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   // Sparse, because addresses that only bounced have no token.
   ['mail_addresses', { token: 1 }, { unique: true, sparse: true }],
   ['mail_addresses', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  ['mail_subscriptions', { token: 1 }, { unique: true }],
+  ['mail_subscriptions', { organisation: 1, topics: 1 }, {}],
+  ['mail_subscriptions', { email: 1 }, {}],
   // Sparse, because webhooks of manifests have no slot.
   ['webhooks', { slot: 1 }, { unique: true, sparse: true }],
   ['webhooks', { organisation: 1, createdAt: 1, _id: 1 }, {}],

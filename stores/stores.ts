@@ -9,6 +9,7 @@ import { createRateLimits } from './rate-limits.ts';
 import { createOrganisations } from './accounts/organisations.ts';
 import { createPurge } from './accounts/purge.ts';
 import { createOutbox } from './outbox/outbox.ts';
+import { createSubscriptions } from './outbox/subscriptions.ts';
 import { createSuppressions } from './outbox/suppressions.ts';
 import { createDeliveries } from './outbox/deliveries.ts';
 import { createWebhookEvents } from './webhooks/events.ts';
@@ -66,6 +67,7 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     queueStates: createQueueStates(db),
     outbox: createOutbox(db),
     suppressions: createSuppressions(db),
+    subscriptions: createSubscriptions(db),
     publicScans: createPublicScans(db),
     webhooks: createWebhooks(db),
     deliveries: createDeliveries(db),

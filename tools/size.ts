@@ -10,17 +10,17 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
-  core: { production: 4420, tests: 1582 },
-  report: { production: 14990, tests: 1810 },
+  core: { production: 4470, tests: 1605 },
+  report: { production: 15250, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
-  stores: { production: 8955, tests: 635 },
-  api: { production: 24605, tests: 2360 },
-  operator: { production: 11630, tests: 8630 },
+  stores: { production: 9195, tests: 635 },
+  api: { production: 25205, tests: 2360 },
+  operator: { production: 11690, tests: 8630 },
   'scanner-image': { production: 13230, tests: 3643 },
   cli: { production: 4890, tests: 366 },
   local: { production: 10044, tests: 3760 },
   'demo-site': { production: 121, tests: 0 },
-  test: { production: 0, tests: 57590 },
+  test: { production: 0, tests: 58140 },
   tools: { production: 3333, tests: 579 },
   bench: { production: 2199, tests: 0 },
 };
@@ -28,7 +28,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 669,
+  'production files': 679,
   'production files below 25 lines': 30,
   'production lines over 150 characters': 352,
   'comments with a sentence over 30 words': 0,

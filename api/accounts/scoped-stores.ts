@@ -4,6 +4,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { auditName, type Caller, keyCreator, type KeyScope, type Role } from '../../core/accounts.ts';
+import type { Reader } from '../../core/reader.ts';
 import type { AuditPage, NewAuditEntry } from '../../stores/accounts/audit.ts';
 import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
@@ -12,6 +13,7 @@ import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import type { ScanRow } from '../../stores/scans/scan-row.ts';
 import type { DashboardScheduleRef } from '../../stores/schedules/dashboard-schedules.ts';
 import type { NewDelivery } from '../../stores/outbox/entries.ts';
+import type { MailTopic } from '../../stores/outbox/subscriptions.ts';
 import type { Webhook, WebhookChange, WebhookFields } from '../../stores/webhooks/webhooks.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { callerOf } from '../http/plugins/auth.ts';
@@ -39,6 +41,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     deliveries,
     knownIssues,
     sites,
+    subscriptions,
   } = stores;
   const { cap: _cap, ...creator } = keyCreator(actor);
   return {
@@ -106,6 +109,11 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       /** Call it only for a scan that the organisation had. */
       without: (scanId: string) => sites.without([scanId]),
     },
+    subscriptions: {
+      find: (email: string) => subscriptions.find(id, email),
+      set: (email: string, topic: MailTopic, wanted: boolean) => subscriptions.set(id, email, topic, wanted),
+      forgetSite: (site: string) => subscriptions.forgetSite(id, site),
+    },
     webhooks: {
       add: (fields: WebhookFields & { id?: string }) => webhooks.add({ ...fields, organisation: id, ...creator }),
       find: (webhookId: string) => webhooks.find(id, webhookId),
@@ -164,6 +172,7 @@ export function ownStoresOf(request: FastifyRequest) {
     verify: (password: string) => users.verify(email, password),
     changePassword: users.changePassword,
     rename: (name: string | null) => users.rename(email, name),
+    setReader: (reader: Reader) => users.setReader(email, reader),
     sessions: () => sessions.list(email),
     endSessions: () => users.endSessions(email),
     organisations: () => members.of(email),

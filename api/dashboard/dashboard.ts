@@ -5,6 +5,7 @@ import requireSession from '../accounts/sessions/require-session.ts';
 import htmlScope from '../web/html-scope.ts';
 import { accountPages } from './account/account.ts';
 import { deletionPages } from './account/delete.ts';
+import { mailPages } from './account/mails.ts';
 import { organisationPages } from './account/organisations.ts';
 import { signInOf } from './forms.ts';
 import { findingPages } from './findings/page.ts';
@@ -81,6 +82,7 @@ async function signedInPages(scope: FastifyInstance): Promise<void> {
   await scope.register(knownIssuePages);
   await scope.register(sitePages);
   await scope.register(siteDeletionPages);
+  await scope.register(mailPages);
   await scope.register(scanListPages);
   await scope.register(scanPages);
   await scope.register(findingPages);

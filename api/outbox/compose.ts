@@ -1,6 +1,7 @@
 /** Makes the message of a mail in the outbox: reads what it is about, renders it, and adds the headers. */
 import { createHash } from 'node:crypto';
-import { ACCOUNT_PATH, resultPath, unsubscribePath } from '../../core/web-paths.ts';
+import { DEFAULT_LOCALE } from '../../core/scan/locales.ts';
+import { ACCOUNT_PATH, resultPath, stopMailsPath, unsubscribePath } from '../../core/web-paths.ts';
 import type { MailEntry } from '../../stores/outbox/entries.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
@@ -15,10 +16,12 @@ import {
   type Rendered,
   type ResultMail,
 } from './mail-contents.ts';
+import { renderScanEnded } from './scan-ended.ts';
+import { type SubscriberStores, subscriberOf } from './subscriber.ts';
 import type { Message } from './smtp.ts';
 
 export interface ComposeContext {
-  stores: Pick<AllStores, 'publicScans' | 'scans' | 'suppressions'>;
+  stores: Pick<AllStores, 'publicScans' | 'scans' | 'suppressions'> & SubscriberStores;
   reports: Pick<Reports, 'readView'>;
   /** Without a slash at its end. */
   publicBaseUrl: string;
@@ -49,8 +52,10 @@ export function messageIdOf(id: string, hostname: string): string {
   return `<${createHash('sha256').update(id).digest('hex').slice(0, 40)}@${domain}>`;
 }
 
-async function contentOf({ stores, reports, publicBaseUrl }: ComposeContext, mail: MailEntry): Promise<Content | null> {
-  const context = { locale: mail.locale, host: new URL(publicBaseUrl).host };
+async function contentOf(about: ComposeContext, mail: MailEntry): Promise<Content | null> {
+  const { stores, reports, publicBaseUrl } = about;
+  const { locale = DEFAULT_LOCALE } = mail;
+  const context = { locale, host: new URL(publicBaseUrl).host };
   switch (mail.kind) {
     case 'invitation':
       return { rendered: renderInvitation(mail.data, context), headers: {} };
@@ -62,6 +67,19 @@ async function contentOf({ stores, reports, publicBaseUrl }: ComposeContext, mai
       return { rendered: renderOwnerNotice({ ...mail.data, url: publicBaseUrl + mail.data.path }, context), headers: {} };
     case 'webhook_stopped':
       return { rendered: renderWebhookStopped({ ...mail.data, url: publicBaseUrl + mail.data.path }, context), headers: {} };
+    case 'scan_ended': {
+      const { topic, scanId, subscription, comparison } = mail.data;
+      const reader = await subscriberOf(stores, subscription, topic);
+      const row = reader && (await stores.scans.find(scanId, reader.organisation.id));
+      const ended = row && (await endOf(reports, row));
+      if (!reader || !row || !ended) return null;
+      const links = { base: publicBaseUrl, stop: publicBaseUrl + stopMailsPath(reader.token, topic) };
+      const rendered = renderScanEnded(
+        { row, ended, comparison, topic, links, organisation: reader.organisation.displayName },
+        { ...context, ...reader },
+      );
+      return { rendered, headers: unsubscribeHeaders(links.stop) };
+    }
     case 'scan_result': {
       const { publicScans, scans, suppressions } = stores;
       const { scanId } = mail.data;
@@ -69,8 +87,8 @@ async function contentOf({ stores, reports, publicBaseUrl }: ComposeContext, mai
       if (publicScan === null || row === null) return null;
       const ended = await endOf(reports, row);
       if (ended === null) return null;
-      const unsubscribeUrl = publicBaseUrl + unsubscribePath(await suppressions.tokenFor(mail.to, mail.locale));
-      const resultUrl = publicBaseUrl + resultPath(mail.locale, publicScan.token);
+      const unsubscribeUrl = publicBaseUrl + unsubscribePath(await suppressions.tokenFor(mail.to, locale));
+      const resultUrl = publicBaseUrl + resultPath(locale, publicScan.token);
       // The address that was tested: http:// if the host does not answer over https, or where it redirects to.
       const url = (ended.phase === 'done' && ended.view?.pages[0]?.url) || publicScan.url;
       const result = { url, at: row.finishedAt ?? row.updatedAt, ended, resultUrl, unsubscribeUrl };

@@ -13,6 +13,7 @@ export type Block =
   | { is: 'foreign'; label: string; text: string; lang: string }
   | { is: 'figure'; label: string; text: string }
   | { is: 'steps'; items: readonly string[] }
+  | { is: 'links'; items: readonly { text: string; url: string }[] }
   /** Numbers by severity with a heading for each column. */
   | { is: 'table'; columns: readonly [string, string]; rows: readonly (readonly [name: string, value: string])[] }
   | { is: 'finding'; impact: Impact; severity: string; title: string; elements: string; parts: readonly FindingPart[] }
@@ -42,6 +43,10 @@ function blockHtml(block: Block): Html {
       return html`<ol style="margin:0 0 16px;padding:0 0 0 24px;">
         ${block.items.map((item) => html`<li style="margin:0 0 8px;">${item}</li>`)}
       </ol>`;
+    case 'links':
+      return html`<ul style="margin:0 0 16px;padding:0 0 0 24px;">
+        ${block.items.map(({ text, url }) => html`<li style="margin:0 0 8px;">${link(url, text)}</li>`)}
+      </ul>`;
     case 'table':
       return tableHtml(block.columns, block.rows);
     case 'finding':
@@ -131,6 +136,8 @@ function blockText(block: Block): string {
       return wrapped(`${block.label}: ${block.text}`);
     case 'steps':
       return block.items.map((item, index) => wrapped(`${index + 1}. ${item}`, '   ')).join('\n');
+    case 'links':
+      return block.items.map(({ text, url }) => `${wrapped(`* ${text}`, '  ')}\n  ${url}`).join('\n');
     case 'table':
       return block.rows.map(([name, value]) => `${name}: ${value}`).join('\n');
     case 'finding': {

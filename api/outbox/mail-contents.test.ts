@@ -45,7 +45,8 @@ describe('mails', () => {
         const compact = text.replace(/[\s:]+/g, '');
         for (const word of words.match(/\p{L}{5,}/gu)!.filter((one) => one !== 'Curbcut')) expect(compact).to.include(word);
         const isResult = !/^(invitation|password-reset|notice-|owner-|webhook-)/.test(kind);
-        for (const version of [words, text.replace(/\s+/g, ' ')]) expect(version.includes(DISCLAIMERS[locale])).to.equal(isResult);
+        const hasFindings = isResult && kind !== 'scan-failed';
+        for (const version of [words, text.replace(/\s+/g, ' ')]) expect(version.includes(DISCLAIMERS[locale])).to.equal(hasFindings);
         expect(html.includes('/unsubscribe/')).to.equal(isResult);
         expect(text.includes('/unsubscribe/')).to.equal(isResult);
       });

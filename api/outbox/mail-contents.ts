@@ -42,8 +42,8 @@ interface Context {
 }
 
 const FINDINGS_MAX = 5;
-const URL_MAX = 300;
-const NAME_MAX = 100;
+export const URL_MAX = 300;
+export const NAME_MAX = 100;
 
 export function renderScanResult(result: ResultMail, { locale, host }: Context): Rendered {
   const i18n = wordsIn(locale, 'mail');
@@ -259,7 +259,8 @@ function linkMail(
   return rendered(locale, i18n.format(texts.subject, values), blocks, [{ is: 'small', text: i18n.format(i18n.texts.automatic, { host }) }]);
 }
 
-function rendered(locale: Locale, subject: string, blocks: Block[], footer: Block[]): Rendered {
+/** A mail of blocks. */
+export function rendered(locale: Locale, subject: string, blocks: Block[], footer: Block[]): Rendered {
   const page = mailPage({ locale, title: subject, body: toHtml(blocks), footer: toHtml(footer) });
   return { subject: oneLine(subject, 200), html: String(page), text: `${toText(blocks)}\n-- \n${toText(footer)}` };
 }

@@ -86,7 +86,7 @@ function createTransport(
   async function send(mail: MailEntry): Promise<Answer> {
     const suppression = await suppressions.find(mail.to, mail.priority);
     if (suppression !== null) return hold(mail, suppression);
-    if (expiryOf(mail) <= clock.now().getTime()) return giveUp(mail, 'its link expired');
+    if (expiryOf(mail) <= clock.now().getTime()) return giveUp(mail, 'it expired');
     const message = await compose(mail);
     if (message === null) return giveUp(mail, 'gone');
     const sent = await server.send(message);
@@ -123,7 +123,7 @@ function createTransport(
   };
 }
 
-/** When the link in a mail ends. */
+/** When a mail, or the link in it, is of no use any more. */
 const expiryOf = ({ data }: MailEntry): number => ('expiresAt' in data ? Date.parse(data.expiresAt) : Infinity);
 
 /** Mails in delivery at the same time. */

@@ -5,7 +5,9 @@
 import { DEFAULT_LOCALE } from '../../core/scan/locales.ts';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { wordsIn } from '../../report/words/words.ts';
-import { unsubscribePath } from '../../core/web-paths.ts';
+import { readerOf } from '../../core/reader.ts';
+import { stopMailsPath, unsubscribePath } from '../../core/web-paths.ts';
+import { isTopic, type MailTopic, siteOfTopic, type Subscription } from '../../stores/outbox/subscriptions.ts';
 import type { Recipient } from '../../stores/outbox/suppressions.ts';
 import { button } from '../../report/html/elements.ts';
 import { notice } from '../web/components.ts';
@@ -16,12 +18,15 @@ import { publicPage } from '../web/layout.ts';
 interface Route {
   Params: { token: string };
 }
+interface TopicRoute {
+  Params: { token: string; topic: string };
+}
 
 /** The field that mail programs send. */
 const ONE_CLICK = 'List-Unsubscribe';
 
 export const unsubscribeRoutes: FastifyPluginAsync = async (app) => {
-  const { suppressions } = app.anonymousStores;
+  const { suppressions, subscriptions } = app.anonymousStores;
   await app.register(htmlScope);
   // RFC 8058 permits this encoding, too. Its only content is the field.
   app.addContentTypeParser('multipart/form-data', { parseAs: 'string', bodyLimit: 4096 }, (_request, body, done) => {
@@ -44,7 +49,40 @@ export const unsubscribeRoutes: FastifyPluginAsync = async (app) => {
     if (form.text(ONE_CLICK) !== '') return reply.type('text/plain').send('unsubscribed\n');
     return reply.redirect(unsubscribePath(token), 303);
   });
+
+  app.get<TopicRoute>('/unsubscribe/:token/:topic', { config: limited }, async (request, reply) => {
+    const { token, topic } = request.params;
+    const found = await subscriptions.findByToken(token);
+    return found === null || !isTopic(topic) ? unknown(request, reply) : reply.page(await topicPage(request, found, topic));
+  });
+
+  app.post<TopicRoute>('/unsubscribe/:token/:topic', { config: { ...limited, crossSite: true } }, async (request, reply) => {
+    const { token, topic } = request.params;
+    const form = formOf(request.body);
+    const found = isTopic(topic) ? await subscriptions.setByToken(token, topic, form.text('action') === 'subscribe') : null;
+    if (found === null) return unknown(request, reply);
+    if (form.text(ONE_CLICK) !== '') return reply.type('text/plain').send('unsubscribed\n');
+    return reply.redirect(stopMailsPath(token, topic), 303);
+  });
 };
+
+/** Ends mails of one kind about an organisation, or begins them again. */
+async function topicPage(request: FastifyRequest, { organisation: id, email, topics }: Subscription, topic: MailTopic): Promise<Html> {
+  const { organisations, users } = request.server.anonymousStores;
+  const [organisation, user] = await Promise.all([organisations.find(id), users.find(email)]);
+  const { locale } = readerOf({ locale: user?.locale ?? null, timeZone: null });
+  const { texts: all, format } = wordsIn(locale, 'publicPages');
+  const texts = all.stopMails;
+  const stopped = !topics.includes(topic);
+  const site = siteOfTopic(topic);
+  const title = stopped ? texts.doneTitle : texts.title;
+  const [action, label] = stopped ? ['subscribe', texts.again] : ['unsubscribe', texts.stop];
+  const body = html`<h1>${title}</h1>
+    ${stopped && notice({ kind: 'good', body: html`<p>${texts.done}</p>`, announce: true })}
+    <p>${site === null ? texts.own : format(texts.site, { site })} (${organisation?.displayName ?? id}).</p>
+    <form method="post">${button({ text: label, name: 'action', value: action, kind: stopped ? 'secondary' : 'primary' })}</form>`;
+  return publicPage({ request, locale, title, body, translated: false });
+}
 
 function page(request: FastifyRequest, { locale, unsubscribed }: Recipient): Html {
   const texts = wordsIn(locale, 'publicPages').texts.unsubscribe;

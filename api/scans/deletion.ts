@@ -48,7 +48,7 @@ export type SiteDeletion = 'done' | 'live' | 'more';
 
 /** Deletes the ended scans of a site, also those of test keys, and records it. The newest are the last, so that the site stays listed until then. */
 export async function deleteSite(request: FastifyRequest, site: string): Promise<SiteDeletion> {
-  const { scans, sites } = storesOf(request);
+  const { scans, sites, subscriptions } = storesOf(request);
   if ((await scans.search({ site, phases: LIVE_PHASES, limit: 1 })).rows.length > 0) return 'live';
   // First, so that a crash loses no entry. The newest scan is the last that is erased: a repetition until then has the same entry.
   const { rows } = await scans.search({ site, phases: TERMINAL_PHASES, limit: 1 });
@@ -57,6 +57,7 @@ export async function deleteSite(request: FastifyRequest, site: string): Promise
   for (let batch = 0; batch < BATCHES_MAX && erased === BATCH; batch += 1) erased = await scans.eraseSite(site, BATCH);
   if (erased === BATCH) return 'more';
   await sites.remove(site);
+  await subscriptions.forgetSite(site);
   return 'done';
 }
 

@@ -58,6 +58,8 @@ export interface ScheduleRegression {
   /** Of the last scan, and of the one that it was compared with. */
   scanId: string;
   previousScanId: string;
+  /** Whether the schedule was not worse already. Absent in events of earlier versions: it was not. */
+  began?: boolean;
   /** Whether the last scan met its thresholds. Null without thresholds. */
   passed: boolean | null;
   /** The numbers of violations. Null if the results could not be compared. */

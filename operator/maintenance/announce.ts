@@ -1,6 +1,6 @@
 /**
- * Puts events into the queue of each webhook of their organisation. A crash neither loses nor repeats one: an event stays in its
- * store until this is done, and a delivery is stored once for an event and an endpoint.
+ * Puts events into the queue of each webhook of their organisation, and mails about them into the outbox. A crash neither loses nor repeats
+ * one: an event stays in its store until this is done, and a delivery is stored once for an event and an endpoint.
  */
 import { isTerminal } from '../../core/scan/phases.ts';
 import { bodyOf, type EventContent } from '../../core/webhooks/bodies.ts';
@@ -12,6 +12,7 @@ import type { OperatorContext } from '../context.ts';
 import type { PeriodicTask } from '../../platform/periodic.ts';
 import { scanPath } from '../../core/web-paths.ts';
 import { siteOf } from '../../core/scan/site.ts';
+import { mailRegression, mailScanEnds } from './queue-mails.ts';
 import { scanObject } from '../../stores/scans/scan-object.ts';
 
 const EVERY_MS = 1_000;
@@ -20,7 +21,7 @@ const BATCH = 200;
 const SCAN_WITHIN_MS = 600_000;
 
 /**
- * Creates the leader's task. While webhooks are off, it drops events, so that none is sent when they are turned on.
+ * Creates the leader's task. While webhooks are off, it drops their events, so that none is sent when they are turned on.
  * @param undeclared the organisations whose events wait for the webhooks of a manifest; null: all
  */
 export function announceTask(context: OperatorContext, undeclared: () => readonly string[] | null): PeriodicTask {
@@ -59,6 +60,7 @@ async function announceScans(context: OperatorContext, rows: readonly ScanRow[])
     order: 0,
     content: scanContent(row, context.settings.publicBaseUrl),
   }));
+  await mailScanEnds(context, rows);
   await enqueue(context, ends);
   await context.stores.scans.announced(rows.map(({ id }) => id));
 }
@@ -79,6 +81,7 @@ async function announceRegressions(context: OperatorContext, except: readonly st
     if (row !== undefined && !isTerminal(row.phase) && !isLate(event, clock.now())) continue;
     // First the end of the scan, which may have been stored a moment ago.
     await announceScans(context, await stores.scans.unannounced(1, { ids: [event.scan] }));
+    await mailRegression(context, event);
     const { organisation, scan } = event;
     await enqueue(context, [{ organisation, scan, order: 1, content: regressionContent(event, settings.publicBaseUrl) }]);
     await stores.webhookEvents.remove(event.scan);

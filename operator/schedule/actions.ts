@@ -6,6 +6,7 @@ import type { StoredComparison } from '../../report/workers/compare.ts';
 import { rowsOf, type ScanRow } from '../../stores/scans/scans.ts';
 import type { OperatorContext } from '../context.ts';
 import { fromKey, keyOf } from '../runtime/cache.ts';
+import { conditionOf } from '../runtime/conditions.ts';
 import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
 import { isOwnedBy, SCANS } from '../scan/kube-types.ts';
 import { type NamespaceOwners, ownedKeyOf } from './owners.ts';
@@ -69,6 +70,7 @@ async function announceRegression(
     url: spec.scanTemplate.spec.url,
     scanId: completed.scanId,
     previousScanId: previous.scanId,
+    began: conditionOf(schedule.status?.conditions, 'Regressed')?.status !== 'True',
     passed: completed.passed ?? null,
     comparison: compared?.ok ? numbersOf(compared) : null,
   };

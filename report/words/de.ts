@@ -555,6 +555,23 @@ export const mail: Translated<'mail', 'de'> = {
     button: 'Einladung annehmen',
     ignore: 'Falls Sie diese Einladung nicht erwartet haben, ignorieren Sie diese E-Mail.',
   },
+  scanEnded: {
+    passed: '{site}: bestanden',
+    notPassed: '{site}: nicht bestanden',
+    found: { one: '{site}: {n} Verstoß gefunden', other: '{site}: {n} Verstöße gefunden' },
+    worse: '{site} ist schlechter geworden',
+    failed: 'Die Prüfung von {site} ist fehlgeschlagen',
+    compared: 'Verglichen mit der Prüfung davor: {added} neu, {fixed} behoben, {unchanged} unverändert.',
+    notCompared: 'Die Prüfung konnte nicht mit der davor verglichen werden.',
+    button: 'Prüfung öffnen',
+    difference: 'Neues und Behobenes ansehen',
+    reasonOwn:
+      'Sie erhalten diese E-Mail, weil Sie auf {host} um eine E-Mail gebeten haben, wenn eine Prüfung endet, die Sie für {organisation} gestartet haben.',
+    reasonSite: 'Sie erhalten diese E-Mail, weil Sie {site} von {organisation} auf {host} beobachten.',
+    stopOwn: 'Keine E-Mails über meine Prüfungen mehr',
+    stopSite: '{site} nicht mehr beobachten',
+    choose: 'E-Mails, Sprache und Zeitzone wählen',
+  },
   accountNotice: {
     sign_in: {
       subject: 'Neue Anmeldung bei Ihrem Curbcut-Konto',
@@ -778,6 +795,15 @@ export const publicPages: Translated<'publicPages', 'de'> = {
   unknown: {
     title: 'Dieses Ergebnis gibt es nicht oder nicht mehr',
     text: 'Ergebnisse werden nach einiger Zeit gelöscht, und ein Link zum Teilen kann zurückgenommen werden. Bitte sehen Sie nach, ob die Adresse vollständig ist, oder prüfen Sie die Seite noch einmal.',
+  },
+  stopMails: {
+    title: 'Diese E-Mails beenden?',
+    own: 'Eine Prüfung, die Sie gestartet haben, ist beendet',
+    site: 'Das Ergebnis eines Zeitplans von {site} ist schlechter geworden',
+    stop: 'Diese E-Mails beenden',
+    doneTitle: 'Diese E-Mails sind beendet',
+    done: 'Wir senden Ihnen keine dieser E-Mails mehr. Sie können das jederzeit ändern.',
+    again: 'Wieder senden',
   },
   unsubscribe: {
     title: 'Prüfergebnisse abbestellen',

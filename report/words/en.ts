@@ -519,6 +519,22 @@ export const mail = {
     button: 'Accept the invitation',
     ignore: 'If you did not expect this invitation, ignore this mail.',
   },
+  scanEnded: {
+    passed: '{site} passed',
+    notPassed: '{site} did not pass',
+    found: { one: '{site}: {n} violation found', other: '{site}: {n} violations found' },
+    worse: '{site} got worse',
+    failed: 'The scan of {site} failed',
+    compared: 'Compared with the scan before it: {added} new, {fixed} fixed, {unchanged} unchanged.',
+    notCompared: 'The scan could not be compared with the one before it.',
+    button: 'Open the scan',
+    difference: 'See what is new and what is fixed',
+    reasonOwn: 'You receive this mail because you asked at {host} for a mail when a scan that you started for {organisation} has ended.',
+    reasonSite: 'You receive this mail because you watch {site} of {organisation} at {host}.',
+    stopOwn: 'No more mails about my scans',
+    stopSite: 'Stop watching {site}',
+    choose: 'Choose your mails, language and time zone',
+  },
   accountNotice: {
     sign_in: {
       subject: 'New sign-in to your Curbcut account',
@@ -732,6 +748,15 @@ export const publicPages = {
   unknown: {
     title: 'This result does not exist or has expired',
     text: 'Results are removed after some time, and a link to share one can be taken back. Check that the address is complete, or test the page again.',
+  },
+  stopMails: {
+    title: 'Stop these mails?',
+    own: 'A scan that you started has ended',
+    site: 'A schedule of {site} got worse',
+    stop: 'Stop these mails',
+    doneTitle: 'These mails are stopped',
+    done: 'We send you no more of these mails. You can change this at any time.',
+    again: 'Send them again',
   },
   unsubscribe: {
     title: 'Unsubscribe from scan results',

@@ -599,6 +599,23 @@ export const mail: Translated<'mail', 'fr'> = {
     button: 'Accepter l’invitation',
     ignore: 'Si vous n’attendiez pas cette invitation, ignorez ce message.',
   },
+  scanEnded: {
+    passed: '{site} : réussi',
+    notPassed: '{site} : non réussi',
+    found: { one: '{site} : {n} violation trouvée', many: '{site} : {n} violations trouvées', other: '{site} : {n} violations trouvées' },
+    worse: '{site} s’est dégradé',
+    failed: 'L’analyse de {site} a échoué',
+    compared: 'Par rapport à l’analyse précédente : {added} nouvelles, {fixed} corrigées, {unchanged} inchangées.',
+    notCompared: 'L’analyse n’a pas pu être comparée à la précédente.',
+    button: 'Ouvrir l’analyse',
+    difference: 'Voir ce qui est nouveau et ce qui est corrigé',
+    reasonOwn:
+      'Vous recevez cet e-mail parce que vous avez demandé sur {host} un e-mail à la fin des analyses que vous lancez pour {organisation}.',
+    reasonSite: 'Vous recevez cet e-mail parce que vous suivez {site} de {organisation} sur {host}.',
+    stopOwn: 'Ne plus recevoir d’e-mails sur mes analyses',
+    stopSite: 'Ne plus suivre {site}',
+    choose: 'Choisir vos e-mails, votre langue et votre fuseau horaire',
+  },
   accountNotice: {
     sign_in: {
       subject: 'Nouvelle connexion à votre compte Curbcut',
@@ -826,6 +843,15 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
   unknown: {
     title: 'Ce résultat n’existe pas ou a expiré',
     text: 'Les résultats sont supprimés après un certain temps, et un lien de partage peut être retiré. Vérifiez que l’adresse est complète, ou testez de nouveau la page.',
+  },
+  stopMails: {
+    title: 'Arrêter ces e-mails ?',
+    own: 'Une analyse que vous avez lancée est terminée',
+    site: 'Une planification de {site} s’est dégradée',
+    stop: 'Arrêter ces e-mails',
+    doneTitle: 'Ces e-mails sont arrêtés',
+    done: 'Nous ne vous envoyons plus ces e-mails. Vous pouvez changer cela à tout moment.',
+    again: 'Les recevoir à nouveau',
   },
   unsubscribe: {
     title: 'Ne plus recevoir les résultats d’analyse',

@@ -524,6 +524,23 @@ export const mail: Translated<'mail', 'nl'> = {
     button: 'Uitnodiging accepteren',
     ignore: 'Verwachtte u deze uitnodiging niet, negeer deze e-mail dan.',
   },
+  scanEnded: {
+    passed: '{site}: geslaagd',
+    notPassed: '{site}: niet geslaagd',
+    found: { one: '{site}: {n} overtreding gevonden', other: '{site}: {n} overtredingen gevonden' },
+    worse: '{site} is slechter geworden',
+    failed: 'De scan van {site} is mislukt',
+    compared: 'Vergeleken met de scan ervoor: {added} nieuw, {fixed} opgelost, {unchanged} onveranderd.',
+    notCompared: 'De scan kon niet met de vorige worden vergeleken.',
+    button: 'Scan openen',
+    difference: 'Bekijk wat nieuw en wat opgelost is',
+    reasonOwn:
+      'U ontvangt deze e-mail omdat u op {host} om een e-mail hebt gevraagd wanneer een scan eindigt die u voor {organisation} hebt gestart.',
+    reasonSite: 'U ontvangt deze e-mail omdat u {site} van {organisation} op {host} volgt.',
+    stopOwn: 'Geen e-mails meer over mijn scans',
+    stopSite: '{site} niet meer volgen',
+    choose: 'E-mails, taal en tijdzone kiezen',
+  },
   accountNotice: {
     sign_in: {
       subject: 'Nieuwe aanmelding bij uw Curbcut-account',
@@ -734,6 +751,15 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
   unknown: {
     title: 'Dit resultaat bestaat niet of is verlopen',
     text: 'Resultaten worden na enige tijd verwijderd, en een link om te delen kan worden ingetrokken. Controleer of het adres volledig is, of test de pagina opnieuw.',
+  },
+  stopMails: {
+    title: 'Deze e-mails stoppen?',
+    own: 'Een scan die u hebt gestart, is klaar',
+    site: 'Een planning van {site} is slechter geworden',
+    stop: 'Deze e-mails stoppen',
+    doneTitle: 'Deze e-mails zijn gestopt',
+    done: 'Wij sturen u deze e-mails niet meer. U kunt dit op elk moment wijzigen.',
+    again: 'Weer ontvangen',
   },
   unsubscribe: {
     title: 'Afmelden voor scanresultaten',

@@ -670,6 +670,28 @@ export const mail: Translated<'mail', 'pl'> = {
     button: 'Przyjmij zaproszenie',
     ignore: 'Jeśli nie spodziewali się Państwo tego zaproszenia, proszę zignorować tę wiadomość.',
   },
+  scanEnded: {
+    passed: '{site}: zaliczono',
+    notPassed: '{site}: nie zaliczono',
+    found: {
+      one: '{site}: znaleziono {n} naruszenie',
+      few: '{site}: znaleziono {n} naruszenia',
+      many: '{site}: znaleziono {n} naruszeń',
+      other: '{site}: znaleziono {n} naruszenia',
+    },
+    worse: '{site}: wynik się pogorszył',
+    failed: 'Badanie {site} nie powiodło się',
+    compared: 'W porównaniu z poprzednim badaniem: nowe: {added}, naprawione: {fixed}, bez zmian: {unchanged}.',
+    notCompared: 'Badania nie można było porównać z poprzednim.',
+    button: 'Otwórz badanie',
+    difference: 'Zobacz, co jest nowe, a co naprawione',
+    reasonOwn:
+      'Otrzymują Państwo tę wiadomość, ponieważ na {host} poprosili Państwo o wiadomość po zakończeniu badań uruchomionych dla {organisation}.',
+    reasonSite: 'Otrzymują Państwo tę wiadomość, ponieważ obserwują Państwo {site} ({organisation}) na {host}.',
+    stopOwn: 'Nie wysyłaj więcej wiadomości o moich badaniach',
+    stopSite: 'Przestań obserwować {site}',
+    choose: 'Wybierz wiadomości, język i strefę czasową',
+  },
   accountNotice: {
     sign_in: {
       subject: 'Nowe logowanie na konto Curbcut',
@@ -903,6 +925,15 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
   unknown: {
     title: 'Ten wynik nie istnieje lub wygasł',
     text: 'Wyniki są po pewnym czasie usuwane, a link do udostępniania można wycofać. Proszę sprawdzić, czy adres jest pełny, albo zbadać stronę ponownie.',
+  },
+  stopMails: {
+    title: 'Zrezygnować z tych wiadomości?',
+    own: 'Uruchomione przez Państwa badanie zostało zakończone',
+    site: 'Wynik harmonogramu {site} się pogorszył',
+    stop: 'Rezygnuję z tych wiadomości',
+    doneTitle: 'Zrezygnowano z tych wiadomości',
+    done: 'Nie wysyłamy już Państwu tych wiadomości. Można to zmienić w dowolnej chwili.',
+    again: 'Wysyłaj je ponownie',
   },
   unsubscribe: {
     title: 'Rezygnacja z otrzymywania wyników testów',

@@ -18,8 +18,8 @@ export interface I18n<Texts> {
   number(n: number): string;
   /** With two decimals, for a ratio: 4.48 must not look like 4.5. */
   ratio(n: number): string;
-  /** Date and time in UTC, because readers are in different time zones. */
-  date(iso: string | Date): string;
+  /** Date and time. @param timeZone of the reader. Default: UTC, because readers are in different time zones */
+  date(iso: string | Date, timeZone?: string): string;
 }
 
 /** The formats of a language over its texts. */
@@ -27,7 +27,8 @@ export function i18nOver<Texts>(locale: Locale, texts: Texts): I18n<Texts> {
   const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
   const ratios = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
   const plurals = new Intl.PluralRules(locale);
-  const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+  const datesIn = (timeZone: string) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone });
+  const dates = datesIn('UTC');
   const number = (n: number): string => numbers.format(n);
   const format: I18n<Texts>['format'] = (text, values) =>
     text.replace(/\{(\w+)\}/g, (placeholder, name: string) => {
@@ -41,7 +42,8 @@ export function i18nOver<Texts>(locale: Locale, texts: Texts): I18n<Texts> {
     count: (forms, n, values = {}) => format(forms[plurals.select(n)] ?? forms.other, { ...values, n }),
     number,
     ratio: (n) => ratios.format(n),
-    date: (at) => `${dates.format(new Date(at))} UTC`,
+    date: (at, zone = 'UTC') =>
+      zone === 'UTC' ? `${dates.format(new Date(at))} UTC` : `${datesIn(zone).format(new Date(at))} (${zone.replaceAll('_', ' ')})`,
   };
 }
 

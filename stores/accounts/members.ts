@@ -3,6 +3,7 @@ import type { Db } from 'mongodb';
 import type { Role } from '../../core/accounts.ts';
 import type { Organisation } from '../../core/organisation.ts';
 import { deleteEach } from '../mongo-retry.ts';
+import { SUBSCRIPTIONS } from '../outbox/subscriptions.ts';
 import { createInvitations, type Invitation, type Invitations } from './invitations.ts';
 import { createMemberships, type MembershipChange, type Memberships } from './memberships.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
@@ -46,6 +47,7 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
   async function endAccess(organisation: string, email: string): Promise<void> {
     await deleteEach(db.collection('sessions'), { email, organisation });
     await invitations.cancelBy(organisation, email);
+    await deleteEach(db.collection(SUBSCRIPTIONS), { email, organisation });
     await users.updateOne({ _id: email }, { $pull: { unconfirmed: organisation } });
   }
 
@@ -217,7 +219,7 @@ async function deleteAccount(
   const late = [...(await memberships.organisationsOf(_id)).keys()];
   for (const id of late) await memberships.remove(id, _id, { lastOwner: true });
   for (const id of new Set([...belongs, ...late])) await endAccess(id, _id);
-  await deleteEach(db.collection('sessions'), { email: _id });
+  for (const name of ['sessions', SUBSCRIPTIONS]) await deleteEach(db.collection(name), { email: _id });
   await db.collection<{ _id: string }>('passwordResets').deleteOne({ _id });
   return { ok: true, organisations: belongs };
 }

@@ -3,12 +3,13 @@ import type { Db, Document } from 'mongodb';
 import { creditAccountOf } from '../../core/scan/counts.ts';
 import { uuidOf } from '../../core/uuid.ts';
 import { insertNew } from '../mongo-retry.ts';
+import { SUBSCRIPTIONS } from '../outbox/subscriptions.ts';
 import type { OrganisationDocument } from './organisation-document.ts';
 
 /** Collections whose documents have the field `organisation`. */
 const OWNED = [
   'keys', 'webhooks', 'webhook_events', 'outbox', 'invitations', 'sites', 'siteLabels', 'schedules', 'knownIssues', 'comparisons',
-  'sessions', 'audit',
+  'sessions', 'audit', SUBSCRIPTIONS,
 ] as const; // prettier-ignore
 /** Collections whose IDs begin with the organisation and a slash. */
 const PREFIXED = ['idempotency', 'knownIssueMatches'] as const;

@@ -1,6 +1,7 @@
 /** Users as MongoDB holds them. */
 import type { Filter } from 'mongodb';
 import type { Role } from '../../core/accounts.ts';
+import type { Locale } from '../../core/scan/locales.ts';
 import type { FactorsDocument } from './second-factor-steps.ts';
 
 /** The account of a person. Which organisations it belongs to is in their memberships. */
@@ -15,6 +16,9 @@ export interface User {
   hasPassword: boolean;
   /** Whether a mail to the address, or a verified sign-in at the identity provider, has proved that the user owns it. */
   verified: boolean;
+  /** The language and the time zone that the user reads in. Null: not known. */
+  locale: Locale | null;
+  timeZone: string | null;
 }
 
 /** A user as a member of one organisation. */
@@ -52,6 +56,8 @@ export type UserDocument = Pick<User, 'createdAt'> & {
   unconfirmed?: string[];
   /** The organisation that was chosen last. */
   lastOrganisation?: string;
+  locale?: Locale;
+  timeZone?: string;
 };
 
 /** Matches accounts whose address is not verified. */
@@ -85,8 +91,9 @@ export const identityKey = ({ issuer, subject }: Identity): string => `${encodeU
 export const issuerOf = (key: string): string => decodeURI(key.split(' ')[0]!);
 
 export function toUser(document: UserDocument): User {
-  const { _id, createdAt, name = null, createdBy = null, lastSignInAt = null, password } = document;
-  return { email: _id, name, createdAt, createdBy, lastSignInAt, hasPassword: password !== undefined, verified: isVerified(document) };
+  const { _id, createdAt, name = null, createdBy = null, lastSignInAt = null, password, locale = null, timeZone = null } = document;
+  const proved = { hasPassword: password !== undefined, verified: isVerified(document) };
+  return { email: _id, name, createdAt, createdBy, lastSignInAt, ...proved, locale, timeZone };
 }
 
 export function toMember(document: UserDocument, organisation: string, role: Role): Member {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection, Db, UpdateFilter } from 'mongodb';
 import { DEFAULT_ROLE, type Role } from '../../core/accounts.ts';
+import type { Reader } from '../../core/reader.ts';
 import { insertNew, isDuplicate } from '../mongo-retry.ts';
 import { createMemberships, type Memberships } from './memberships.ts';
 import { hashPassword, matchesPassword, UNMATCHABLE } from './passwords.ts';
@@ -179,6 +180,9 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       update(email, { $set: { password: await hashPassword(password), generation: randomUUID() } }),
 
     rename: (email: string, name: string | null) => update(email, name === null ? { $unset: { name: '' } } : { $set: { name } }),
+
+    /** Sets in which language and time zone a user reads. */
+    setReader: (email: string, { locale, timeZone }: Reader) => update(email, { $set: { locale, timeZone } }),
 
     /** Ends all sessions of a user at once. */
     endSessions: (email: string) => update(email, { $set: { generation: randomUUID() } }),

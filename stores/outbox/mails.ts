@@ -1,11 +1,25 @@
 /** The kinds of mails: what each needs, and which are sent first. */
 import type { AccountNotice } from '../../core/audit-actions.ts';
 import type { Locale } from '../../core/scan/locales.ts';
+import type { ScheduleRegression } from '../../core/webhooks/webhooks.ts';
+import type { MailTopic } from './subscriptions.ts';
 
 /** What the templates need, by kind of mail. Links that grant access are removed from the outbox when the mail has ended. */
 export interface MailData {
   /** A public scan ended. The sender reads the result itself. */
   scan_result: { scanId: string };
+  /**
+   * A scan ended that the recipient started, or a schedule of a site that the recipient watches got worse. The sender reads whether the
+   * recipient still wants the mail, and the result.
+   */
+  scan_ended: {
+    subscription: string;
+    topic: MailTopic;
+    scanId: string;
+    /** Of a schedule: the numbers of its comparison; null if it could not be compared. */
+    comparison?: ScheduleRegression['comparison'];
+    expiresAt: string;
+  };
   /** Someone was invited to an organisation. */
   invitation: { organisation: string; invitedBy: string; url: string; expiresAt: string };
   /** Someone asked for a link to set a new password. */
@@ -33,6 +47,7 @@ export const PRIORITY_OF: Readonly<Record<MailKind, MailPriority>> = {
   invitation: 'organisation',
   webhook_stopped: 'organisation',
   owner_notice: 'organisation',
+  scan_ended: 'organisation',
   scan_result: 'public',
 };
 export const MAIL_KINDS = Object.keys(PRIORITY_OF) as MailKind[];
@@ -40,12 +55,13 @@ export const MAIL_KINDS = Object.keys(PRIORITY_OF) as MailKind[];
 /** A mail of any kind, with the data of its kind. */
 export type NewMail = {
   [K in MailKind]: {
-    /** The mail's cause: `result:<scan id>`, `invitation:<id>`, `password-reset:<id>`, `account-notice:<id>`, `owner-notice:<id>` or `webhook-stopped:<id>:<time>:<address>`. */
+    /** The mail's cause: `result:<scan id>`, `scan-ended:<id>`, `invitation:<id>`, `password-reset:<id>`, `account-notice:<id>`, `owner-notice:<id>` or `webhook-stopped:<id>:<time>:<address>`. */
     id: string;
     kind: K;
     /** One e-mail address. */
     to: string;
-    locale: Locale;
+    /** Absent: the sender reads the recipient's. */
+    locale?: Locale;
     /** The organisation on whose behalf it is sent. */
     organisation?: string;
     data: MailData[K];

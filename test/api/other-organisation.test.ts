@@ -98,6 +98,7 @@ const NAMED: Readonly<Record<string, (of: Belongings) => { query?: string; form?
 
 /** Routes without a name that answer neither 200 to GET nor 422 to an empty POST. */
 const REDIRECTING = [
+  'POST /dashboard/account/mails',
   'POST /dashboard/account/name',
   'POST /dashboard/account/sign-out-everywhere',
   'POST /dashboard/settings/security/second-factor',

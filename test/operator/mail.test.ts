@@ -434,7 +434,7 @@ describe('mails of the outbox', () => {
       await stores.outbox.enqueue(mail);
       startSender(server.url);
       await ended(mail);
-      expect(await mailOf(mail.id)).to.include({ state: 'failed', reason: 'its link expired' });
+      expect(await mailOf(mail.id)).to.include({ state: 'failed', reason: 'it expired' });
       expect(server.received).to.deep.equal([]);
     });
   });

@@ -1,6 +1,7 @@
 /** What mails are about, for tests of their texts and of their appearance. */
 import { ACCOUNT_NOTICES } from '../../core/audit-actions.ts';
 import { OWNER_NOTICES } from '../../stores/outbox/mails.ts';
+import { renderScanEnded, type ScanEnded } from '../../api/outbox/scan-ended.ts';
 import type { RootCause } from '../../report/schema/root-cause.ts';
 import type { ReportView } from '../../report/view/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
@@ -124,6 +125,13 @@ export const SAMPLES: Readonly<Record<string, (locale: Locale) => Rendered>> = {
   failed: (locale) => renderScanResult(scanResult({ ended: failedWith('TargetUnreachable') }), context(locale)),
   'failed-ours': (locale) => renderScanResult(scanResult({ ended: failedWith('Unschedulable') }), context(locale)),
   canceled: (locale) => renderScanResult(scanResult({ ended: { phase: 'canceled' } }), context(locale)),
+  'scan-did-not-pass': (locale) => renderScanEnded(scanEnded(), reader(locale)),
+  'scan-got-worse': (locale) =>
+    renderScanEnded(
+      scanEnded({ topic: 'site:shop.example.com', comparison: { new: 3, fixed: 1, unchanged: 12 } as ScanEnded['comparison'] }),
+      reader(locale),
+    ),
+  'scan-failed': (locale) => renderScanEnded(scanEnded({ ended: failedWith('TargetUnreachable') }), reader(locale)),
   invitation: (locale) => renderInvitation({ organisation: 'Acme', invitedBy: 'ada@example.com', ...LINK }, context(locale)),
   'password-reset': (locale) => renderPasswordReset(LINK, context(locale)),
   ...Object.fromEntries(
@@ -136,6 +144,42 @@ export const SAMPLES: Readonly<Record<string, (locale: Locale) => Rendered>> = {
   ),
   'notice-by-administrator': (locale) => renderAccountNotice({ event: 'factors', ...NOTICE, client: null }, context(locale)),
 };
+
+/** A scan of an organisation that did not pass. */
+export const scanEnded = (over: Partial<ScanEnded> = {}): ScanEnded => {
+  const url = 'https://shop.example.com/de/angebote?token=secret';
+  const lines = GROUPS.map(({ fingerprint, rule, impact, elements, pages, example }) => ({
+    fingerprint,
+    rule,
+    impact,
+    elements,
+    pages,
+    element: example.selector,
+  }));
+  const toPass = { causes: lines.slice(0, 2), needed: 2, left: [] };
+  const rules = Object.fromEntries(GROUPS.map(({ rule, help, wcag }) => [rule, { help, description: '', wcag }]));
+  const view = { ...viewOf(GROUPS), causes: lines, cause_rules: rules, to_pass: toPass };
+  return {
+    row: {
+      id: '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b',
+      site: 'shop.example.com',
+      options: withDefaults({ url, thresholds: { failOnSeverity: 'critical' } }),
+      passed: false,
+      finishedAt: new Date('2026-11-22T09:05:00Z'),
+      updatedAt: new Date(),
+    },
+    ended: { ...(MANY as Extract<ResultMail['ended'], { phase: 'done' }>), view },
+    topic: 'own_scans',
+    organisation: 'Acme',
+    links: {
+      base: 'https://curbcut.example.com',
+      stop: 'https://curbcut.example.com/unsubscribe/rT5wE7A6XVfbrSLyZ9Pp0bq0cJZf0yH1h8T2sQk3mN4/own_scans',
+    },
+    ...over,
+  };
+};
+
+const reader = (locale: Locale) => ({ ...context(locale), timeZone: 'Europe/Berlin' });
 
 const NOTICE = {
   at: '2026-11-22T09:05:00Z',

@@ -4,6 +4,7 @@ import { WORDS } from '../../report/words/words.ts';
 import { SOME_LOCALES, someOf } from '../support/nightly.ts';
 import { startMail } from '../../local/mail/mail.ts';
 import { createSuppressions, type Suppressions } from '../../stores/outbox/suppressions.ts';
+import type { MailTopic } from '../../stores/outbox/subscriptions.ts';
 import { down } from '../api/replica.ts';
 import { SAMPLES } from '../support/mail-samples.ts';
 import { expectAccessible } from './accessible.ts';
@@ -64,6 +65,11 @@ describe('mails and their unsubscribe links', () => {
   let suppressions: Suppressions;
   before(() => void (suppressions = createSuppressions(web.db)));
 
+  async function subscribed(email: string, topic: MailTopic) {
+    await web.stores.subscriptions.set('acme', email, topic, true);
+    return (await web.stores.subscriptions.find('acme', email))!;
+  }
+
   const post = (token: string, body: string, type = 'application/x-www-form-urlencoded') =>
     fetch(`${web.url}/unsubscribe/${token}`, { method: 'POST', headers: { 'content-type': type }, body, redirect: 'manual' });
 
@@ -83,6 +89,17 @@ describe('mails and their unsubscribe links', () => {
       expect(await suppressions.find(email, 'public')).to.equal(null);
       await expectAccessible(await web.open(`/unsubscribe/${token}`), `unsubscribe-${locale}`);
     });
+
+  it('about a site end with a button, without scripts, and begin again', async () => {
+    const { token } = await subscribed('grace@sites.example', 'site:shop.example');
+    const texts = WORDS.en.publicPages.stopMails;
+    const page = await web.open(`/unsubscribe/${token}/site:shop.example`, { javaScriptEnabled: false });
+    await page.getByRole('button', { name: texts.stop }).click();
+    expect(await page.locator('h1').innerText()).to.equal(texts.doneTitle);
+    await page.getByRole('button', { name: texts.again }).click();
+    expect(await page.locator('h1').innerText()).to.equal(texts.title);
+    await expectAccessible(await web.open(`/unsubscribe/${token}/site:shop.example`), 'stop-mails');
+  });
 
   for (const [encoding, type, body] of [
     ['url-encoded', 'application/x-www-form-urlencoded', 'List-Unsubscribe=One-Click'],

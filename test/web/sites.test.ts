@@ -16,7 +16,7 @@ const LONG_HOST = `${'a-very-long-name-of-a-preview.'.repeat(5)}shop.example:844
 const DAY = 86_400_000;
 
 describe('the pages of sites', () => {
-  const web = useWeb();
+  const web = useWeb({ mail: true });
 
   const open = (role: Role = 'member', options?: VisitorOptions) => openAs(web, role, '/dashboard', options);
 
@@ -188,6 +188,21 @@ describe('the pages of sites', () => {
     await page.getByText('The site was deleted.').waitFor();
     expect(await page.getByRole('link', { name: 'shop.example', exact: true }).count()).to.equal(0);
     expect(await page.getByRole('link', { name: 'good.example' }).count()).to.be.above(0);
+  });
+
+  it('are watched with a button, which keeps the time zone of the browser', async () => {
+    const page = await open('member');
+    const { person } = page;
+    await web.db.collection<{ _id: string }>('users').updateOne({ _id: person.email }, { $set: { verifiedAt: new Date() } });
+    await storeSites(page);
+    await page.goto('/dashboard/sites/shop.example');
+    await page.getByRole('button', { name: 'Watch this site' }).click();
+    await page.getByRole('button', { name: 'Stop watching' }).waitFor();
+    const zone = await page.evaluate('Intl.DateTimeFormat().resolvedOptions().timeZone');
+    expect((await web.stores.users.find(person.email))?.timeZone).to.equal(zone);
+    await page.getByRole('link', { name: 'All your mails' }).click();
+    expect(await page.getByLabel('shop.example').isChecked()).to.equal(true);
+    await expectAccessible(page, 'account-mails');
   });
 
   it('are accessible in forced colours', async () => {

@@ -1,13 +1,27 @@
 /** The page of a user's own account: name, password, sessions. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { LOCALES } from '../../../core/scan/locales.ts';
+import { timeZoneOf } from '../../../core/schedule/cron/time-zone.ts';
 import { ACCOUNT_PATH } from '../../../core/web-paths.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User } from '../../../stores/accounts/users.ts';
 import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { ownLeftPath } from '../../accounts/owner-notices.ts';
 import { clearSession, signedInOf } from '../../accounts/sessions/plugin.ts';
 import { FACTORS_PATH, ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
-import { button, confirmedForm, definitions, type FormError, link, linkButton, table, textField, time } from '../../web/components.ts';
+import {
+  button,
+  confirmedForm,
+  definitions,
+  type FormError,
+  link,
+  linkButton,
+  selectField,
+  table,
+  textField,
+  time,
+} from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { browserName, recordForUser } from '../audit.ts';
@@ -17,11 +31,14 @@ import { RESET_PATH } from '../sign-in/reset-password.ts';
 import { continued, startSession } from '../sign-in/start-session.ts';
 import { NAME_MAX } from '../names.ts';
 import { DELETE_PATH } from './delete.ts';
+import { timeZones } from '../schedules/form.ts';
+import { guessedReader, MAILS_PATH } from './mails.ts';
 
 const PATH = ACCOUNT_PATH;
 const CONFIG = { permission: null } as const;
 const DONE: Readonly<Record<string, string>> = {
   name: 'Your name is changed.',
+  reader: 'Your language and time zone are changed.',
   password: 'Your password is changed. Your other sessions have ended.',
 };
 
@@ -47,6 +64,16 @@ export const accountPages: FastifyPluginAsync = async (scope) => {
     await ownStoresOf(request).rename(name === '' ? null : name);
     await record(request, 'user.rename', name === '' ? null : name);
     return reply.redirect(`${PATH}?done=name`, 303);
+  });
+
+  scope.post(`${PATH}/reader`, { config: CONFIG }, async (request, reply) => {
+    const form = formOf(request.body);
+    const locale = LOCALES.find((one) => one === form.text('locale'));
+    const timeZone = form.text('time_zone');
+    if (locale === undefined || timeZoneOf(timeZone) === null)
+      return show(request, reply, { errors: [{ field: 'time_zone', text: 'Choose a language and a time zone.' }], status: 422 });
+    await ownStoresOf(request).setReader({ locale, timeZone });
+    return reply.redirect(`${PATH}?done=reader`, 303);
   });
 
   scope.post(`${PATH}/password`, { config: CONFIG }, async (request, reply) => {
@@ -108,10 +135,31 @@ function accountPage({ request, sessions, local, mail, errors = [], done, ...mor
         ${textField({ name: 'name', label: 'Name', hint: 'Other members see it.', value: name, autocomplete: 'name', width: 'medium', error: errorOf(errors, 'name') })}
         ${button({ text: 'Save name' })}
       </form>
+      ${readerForm(request, errors)}
       ${local && user.hasPassword && html`${passwordForm(request, errors)} ${factorPart()}`} ${sessionList(request, sessions, session)}
       <h2>Delete the account</h2>
       <p>${linkButton({ text: 'Delete the account', href: DELETE_PATH })}</p>`,
   });
+}
+
+function readerForm(request: FastifyRequest, errors: readonly FormError[]): Html {
+  const { locale, timeZone } = guessedReader(request);
+  const isUnknown = signedInOf(request).user.timeZone === null;
+  const zone = { name: 'time_zone', label: 'Time zone', required: true, attributes: { 'data-zone': isUnknown } };
+  return html`<h2>Mails</h2>
+    <p>${link('Choose which mails you get', MAILS_PATH)}</p>
+    <form method="post" action="${PATH}/reader">
+      ${csrfField(request)}
+      ${selectField({
+        name: 'locale',
+        label: 'Language of your mails',
+        required: true,
+        value: locale,
+        choices: LOCALES.map((value) => ({ value, text: wordsIn(value, 'site').texts.name, lang: value })),
+      })}
+      ${selectField({ ...zone, value: timeZone, choices: timeZones(timeZone), error: errorOf(errors, 'time_zone') })}
+      ${button({ text: 'Save language and time zone' })}
+    </form>`;
 }
 
 const passwordForm = (request: FastifyRequest, errors: readonly FormError[]): Html =>

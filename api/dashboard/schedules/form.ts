@@ -18,7 +18,7 @@ import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-s
 import type { WantedSchedule } from '../../../stores/schedules/schedule-resources.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError, statusOf, ValidationFailure } from '../../http/errors.ts';
-import { actions, button, type FormError, hiddenField, notice, selectField, textField } from '../../web/components.ts';
+import { actions, button, type Choice, type FormError, hiddenField, notice, selectField, textField } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { csrfField, errorOf, formIdOf, idOfForm, titledPage } from '../forms.ts';
 import { admit } from '../scans/deps.ts';
@@ -323,7 +323,7 @@ function timeFields({ typed: { times, timeZone }, errors }: ScheduleFormPage): H
       label: 'Time zone',
       required: true,
       value: timeZone,
-      choices: timeZones(timeZone).map((value) => ({ value, text: value.replaceAll('_', ' ') })),
+      choices: timeZones(timeZone),
       error: errorOf(errors, 'time_zone'),
     })}
     ${actions(button({ text: 'Show the next runs', attributes: { name: 'preview', value: 'yes' } }))}
@@ -332,5 +332,6 @@ function timeFields({ typed: { times, timeZone }, errors }: ScheduleFormPage): H
 
 const KNOWN_ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
 
-/** Every time zone that this service knows, and that of the schedule. */
-const timeZones = (current: string): readonly string[] => (KNOWN_ZONES.includes(current) ? KNOWN_ZONES : [current, ...KNOWN_ZONES]);
+/** Every time zone that this service knows, and the present one. */
+export const timeZones = (current: string): readonly Choice[] =>
+  (KNOWN_ZONES.includes(current) ? KNOWN_ZONES : [current, ...KNOWN_ZONES]).map((value) => ({ value, text: value.replaceAll('_', ' ') }));

@@ -53,6 +53,8 @@ export interface SitePageData {
   schedules: readonly ListedSchedule[];
   /** Whether the person may schedule scans, and name and hide the site. */
   mayWrite: boolean;
+  /** The form that watches the site. */
+  watch: Html;
   mayDelete: boolean;
   csrf: Html;
   errors: readonly FormError[];
@@ -117,13 +119,13 @@ function lastResult({ newest, names }: SitePageData, row: ScanRow, { score, viol
   </section>`;
 }
 
-function schedulesOf({ schedules, newest, mayWrite }: SitePageData): Html {
+function schedulesOf({ schedules, newest, mayWrite, watch }: SitePageData): Html {
   const none = html`<p>No schedule scans this site with these options.</p>`;
   const create = addressOf(`${SCHEDULES_PATH}/new`, { url: newest.options.url });
   return html`<section aria-labelledby="schedules-title">
     <h2 id="schedules-title">Schedules</h2>
     ${schedules.length === 0 ? none : scheduleTable(schedules)}
-    ${mayWrite && html`<p>${link('Schedule scans of this site', create)}</p>`}
+    ${mayWrite && html`<p>${link('Schedule scans of this site', create)}</p>`} ${watch}
   </section>`;
 }
 

@@ -14,6 +14,7 @@ import { type FormError, notice, titleWithErrors } from '../../web/components.ts
 import { formOf } from '../../web/html-scope.ts';
 import { html } from '../../../report/html/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
+import { watchPart } from '../account/mails.ts';
 import { csrfField, doneOf } from '../forms.ts';
 import { readSteps } from '../credits.ts';
 import { admit, sendFragment } from '../scans/deps.ts';
@@ -83,7 +84,9 @@ export const sitePages: FastifyPluginAsync = async (scope) => {
   async function sendSite(request: FastifyRequest<SiteRoute>, reply: FastifyReply, errors: readonly FormError[] = [], status = 200) {
     const caller = callerOf(request);
     const may = { mayWrite: mayCall(caller, 'scans:write'), mayDelete: mayCall(caller, 'members:write') };
-    const data = { ...(await siteData(storesOf(request), request.params)), ...may, csrf: csrfField(request), errors };
+    const found = await siteData(storesOf(request), request.params);
+    const watch = await watchPart(request, found.site.site);
+    const data = { ...found, ...may, csrf: csrfField(request), errors, watch };
     const done = doneOf(request, { label: 'The name, and whether the list has the site, are saved.' });
     const body = html`${done && notice({ kind: 'good', body: done, announce: true })} ${sitePageBody(data)}`;
     const title = titleWithErrors(`Site ${data.host.name ?? data.site.site}`, errors);
@@ -178,7 +181,7 @@ const othersOf = (groups: readonly Site[], byId: ReadonlyMap<string, ScanRow>): 
 async function siteData(
   stores: ScopedStores,
   params: { site: string; optionsKey?: string },
-): Promise<Omit<SitePageData, 'mayWrite' | 'mayDelete' | 'csrf' | 'errors'>> {
+): Promise<Omit<SitePageData, 'mayWrite' | 'mayDelete' | 'csrf' | 'errors' | 'watch'>> {
   const { scans, schedules } = stores;
   const host = params.site.toLowerCase();
   // Pages of scans lead to more groups than the page of a site names.

@@ -6,6 +6,14 @@ export const SLOWEST_SECONDS = 60;
 // The focus moves to the errors of a form, so that screen readers read them and keyboards start there.
 document.querySelector('[data-focus]')?.focus();
 
+// Forms that ask for the time zone of a person who has not chosen one.
+for (const field of document.querySelectorAll('[data-zone]')) {
+  const unchosen = field.value;
+  field.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  // A list without this zone.
+  if (field.value === '') field.value = unchosen;
+}
+
 /** A region that screen readers read when its text changes. It must exist before the text. */
 const region = document.createElement('div');
 region.className = 'visually-hidden';

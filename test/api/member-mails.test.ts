@@ -1,0 +1,142 @@
+/** Mails to members: who asked for them, what they say, and how they end. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { compose } from '../../api/outbox/compose.ts';
+import { announceTask } from '../../operator/maintenance/announce.ts';
+import { withDefaults } from '../../core/scan/options.ts';
+import type { MailEntry } from '../../stores/outbox/entries.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import { contextOf } from '../support/operator-context.ts';
+import { OUTCOME } from '../web/scan-views.ts';
+import { createClient } from './client.ts';
+import { useContext } from './context.ts';
+import { type Person, signedIn } from './people.ts';
+
+const BASE = 'https://curbcut.example.com';
+const MAILS = '/dashboard/account/mails';
+
+describe('mails to members', () => {
+  const context = useContext({ mail: true });
+
+  const verify = ({ email }: Person) =>
+    context.db.collection<{ _id: string }>('users').updateOne({ _id: email }, { $set: { verifiedAt: new Date() } });
+  const ended = async (organisation: string, change: Partial<ScanRow> = {}) => {
+    const options = withDefaults({ url: 'https://shop.example/?key=secret', thresholds: { minScore: 90 } });
+    const row = await context.scan(organisation, { options, ...change });
+    await context.stores.scans.mirror(row.id, { phase: 'done', passed: false, outcome: OUTCOME, finishedAt: new Date() });
+    await context.stores.sites.record([(await context.stores.scans.find(row.id))!]);
+    return row.id;
+  };
+  const announce = () =>
+    announceTask(contextOf({ stores: context.stores, settings: { publicBaseUrl: null, webhooks: false } }), () => []).run(
+      new AbortController().signal,
+    );
+  const regress = async (organisation: string, { began = true, name = 'nightly', at = new Date() } = {}) => {
+    const scan = await ended(organisation);
+    const comparison = { new: 3, onNewPages: 0, newRootCauses: 1, fixed: 1, unchanged: 5, notTested: 0 };
+    const data = {
+      namespace: 'team',
+      name,
+      url: 'https://shop.example/?key=secret',
+      scanId: scan,
+      previousScanId: 'x',
+      passed: false,
+      began,
+      comparison,
+    };
+    await context.stores.webhookEvents.add({ scan, organisation, at, data });
+    await announce();
+    return scan;
+  };
+  const mailsTo = async ({ email: to }: Person) =>
+    (await context.db.collection<MailEntry>('outbox').find({ to, kind: 'scan_ended' }).sort({ createdAt: 1 }).toArray()) as MailEntry[];
+  const composed = (mail: MailEntry) =>
+    compose({ stores: context.stores, reports: { readView: async () => null }, publicBaseUrl: BASE }, mail);
+
+  /** A member who watches the site of a scan, with a browser in German. */
+  async function watching(organisation?: string): Promise<Person> {
+    const person = await signedIn(context, { role: 'member', ...(organisation !== undefined && { organisation }) });
+    await verify(person);
+    await ended(person.organisation);
+    const page = await person.client.get('/dashboard/sites/shop.example', { 'Accept-Language': 'de-CH,de;q=0.9,en;q=0.5' });
+    const csrf = /name="_csrf" value="([^"]+)"/.exec(page.text)![1]!;
+    const answer = await person.client.post(
+      '/dashboard/sites/shop.example/watch',
+      { _csrf: csrf, watch: 'yes', time_zone: 'Europe/Zurich' },
+      { 'Accept-Language': 'de-CH,de;q=0.9,en;q=0.5' },
+    );
+    expect(answer.status).to.equal(303);
+    return person;
+  }
+
+  it('say in their language that a schedule of a watched site got worse, until one click ends them, which can be undone', async () => {
+    const person = await watching();
+    const scan = await regress(person.organisation);
+    await announce();
+    const [mail, ...more] = await mailsTo(person);
+    expect(more).to.deep.equal([]);
+    const message = (await composed(mail!))!;
+    expect(message.subject).to.equal('shop.example ist schlechter geworden');
+    expect(message.text)
+      .to.include('3 neu, 1 behoben, 5 unverändert')
+      .and.include('(Europe/Zurich)')
+      .and.include(`${BASE}/dashboard/scans/${scan}`);
+    for (const version of [message.text, message.html]) expect(version).not.to.include('secret');
+    expect(message.headers['List-Unsubscribe-Post']).to.equal('List-Unsubscribe=One-Click');
+    const path = new URL(message.headers['List-Unsubscribe']!.slice(1, -1)).pathname;
+
+    const stranger = createClient(context.url);
+    expect((await stranger.get(path)).text).to.include('Diese E-Mails beenden?');
+    expect(await composed(mail!), 'a program that opens the link').not.to.equal(null);
+    expect((await stranger.post(path, { 'List-Unsubscribe': 'One-Click' })).status).to.equal(200);
+    expect(await composed(mail!)).to.equal(null);
+    await regress(person.organisation, { name: 'other' });
+    expect(await mailsTo(person)).to.have.lengthOf(1);
+    expect((await stranger.get(path)).text).to.include('Diese E-Mails sind beendet');
+    await stranger.post(path, { action: 'subscribe' });
+    expect(await composed(mail!)).not.to.equal(null);
+    expect((await stranger.get(path.replace(/[^/]+$/, 'everything'))).status).to.equal(404);
+  });
+
+  it('are not repeated while a schedule stays worse, and come at most once a day from one that gets better and worse', async () => {
+    const person = await watching();
+    const noon = new Date('2026-11-22T12:00:00Z');
+    const at = (hours: number) => new Date(noon.getTime() + hours * 3_600_000);
+    await regress(person.organisation, { at: noon });
+    await regress(person.organisation, { at: at(1), began: false });
+    await regress(person.organisation, { at: at(2) });
+    expect(await mailsTo(person)).to.have.lengthOf(1);
+    await regress(person.organisation, { at: at(24) });
+    expect(await mailsTo(person)).to.have.lengthOf(2);
+  });
+
+  it('say that a scan has ended to the person who started it in the dashboard, if they asked for it', async () => {
+    const organisation = (await context.organisation()).id;
+    const [person, other] = [await signedIn(context, { organisation }), await signedIn(context, { organisation })];
+    for (const one of [person, other]) await verify(one);
+    await ended(organisation, { submittedBy: person.email });
+    await announce();
+    for (const one of [person, other]) expect((await one.client.submit(MAILS, { topic: 'own_scans' })).status).to.equal(303);
+    const scan = await ended(organisation, { submittedBy: person.email });
+    for (let time = 0; time < 2; time += 1) await announce();
+    expect(await mailsTo(other)).to.deep.equal([]);
+    const mails = await mailsTo(person);
+    expect(mails).to.have.lengthOf(1);
+    expect((await composed(mails[0]!))!.subject).to.equal('shop.example did not pass');
+    expect(mails[0]!.data).to.include({ scanId: scan });
+  });
+
+  it('end with the membership, the site and the organisation, and go to no address that is not verified', async () => {
+    const [left, blocked, unverified, deleted] = [await watching(), await watching(), await watching(), await watching()];
+    for (const one of [left, blocked, unverified, deleted]) await regress(one.organisation);
+    const owner = await signedIn(context, { organisation: deleted.organisation });
+    await context.stores.members.remove(left.organisation, left.email);
+    await context.stores.organisations.setBlocked(blocked.organisation, true);
+    await context.db.collection<{ _id: string }>('users').updateOne({ _id: unverified.email }, { $unset: { verifiedAt: '' } });
+    expect((await owner.client.submit('/dashboard/sites/shop.example/delete', { site: 'shop.example' })).status).to.equal(303);
+    for (const one of [left, blocked, unverified, deleted]) expect(await composed((await mailsTo(one))[0]!), one.email).to.equal(null);
+    expect(await context.stores.subscriptions.find(left.organisation, left.email)).to.equal(null);
+    const site = `/dashboard/sites/${randomUUID()}.example`;
+    expect((await deleted.client.submit(`${site}/watch`, { watch: 'yes' }, '/dashboard/account')).status).to.equal(404);
+  });
+});
