@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import permissions from '../http/plugins/permissions.ts';
 import requireSession from '../accounts/sessions/require-session.ts';
 import htmlScope from '../web/html-scope.ts';
+import reader from '../web/reader.ts';
 import { accountPages } from './account/account.ts';
 import { deletionPages } from './account/delete.ts';
 import { mailPages } from './account/mails.ts';
@@ -35,16 +36,22 @@ import { webhookPages } from './settings/webhooks.ts';
 /** Registers every page of the dashboard. */
 export async function dashboardRoutes(app: FastifyInstance): Promise<void> {
   await app.register(htmlScope);
-  await app.register(signInRoutes);
+  await app.register(signInPages);
   await app.register(anonymousPages);
   await app.register(ownPages);
   await app.register(signedInPages);
+}
+
+async function signInPages(scope: FastifyInstance): Promise<void> {
+  await scope.register(reader);
+  await scope.register(signInRoutes);
 }
 
 /** The other pages before sign-in. They use connections of their own. */
 async function anonymousPages(scope: FastifyInstance): Promise<void> {
   const { identityProvider, anonymousStores } = scope;
   const { local } = signInOf(scope);
+  await scope.register(reader);
   scope.decorate('stores', anonymousStores);
   if (local) await scope.register(secondFactorSignIn);
   if (local && passkeysOf(scope).available) await scope.register(passkeySignIn);

@@ -9,12 +9,13 @@ import { isUuid, uuidOf } from '../../core/uuid.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import type { Form } from '../web/html-scope.ts';
 import { dashboardPage, type DashboardPageOptions } from '../web/layout.ts';
+import { count, forms, t, tr } from '../web/texts.ts';
 
 /** The error of a form without a valid token before sign-in. Nothing was changed. */
-export const FORM_EXPIRED = 'This page was open for too long, or the browser does not keep cookies. Send the form again.';
+export const FORM_EXPIRED = (): string => t`This page was open for too long, or the browser does not keep cookies. Send the form again.`;
 
 /** The error of a form with a password where the identity provider alone signs people in. */
-export const PASSWORDS_OFF = 'Passwords are turned off; sign in with the identity provider.';
+export const PASSWORDS_OFF = (): string => t`Passwords are turned off; sign in with the identity provider.`;
 
 /** The hidden field with the CSRF token of a signed-in user. */
 export function csrfField({ viewer }: FastifyRequest): Html {
@@ -26,7 +27,7 @@ export function csrfField({ viewer }: FastifyRequest): Html {
 export const emailField = (errors: readonly FormError[], more: Partial<Parameters<typeof textField>[0]>): Html =>
   textField({
     name: 'email',
-    label: 'E-mail address',
+    label: t`E-mail address`,
     type: 'email',
     required: true,
     autocomplete: 'username',
@@ -42,7 +43,7 @@ export const usernameField = (email: string): Html =>
 /** What was done before the page: the text that `done` in its address names. */
 export function doneOf(request: FastifyRequest, texts: Readonly<Record<string, string>>): string | null {
   const { done } = request.query as { done?: unknown };
-  return typeof done === 'string' && Object.hasOwn(texts, done) ? texts[done]! : null;
+  return typeof done === 'string' && Object.hasOwn(texts, done) ? tr(texts[done]!) : null;
 }
 
 /** The text of the first error of a field. */
@@ -88,11 +89,14 @@ function subjectOf(label: string, path: readonly (string | number)[]): string {
   return parts.length === 0 ? label : `${label} (${parts.join(', ')})`;
 }
 
+const MINUTES = forms('There were too many attempts. Try again in {n} minute.', 'There were too many attempts. Try again in {n} minutes.');
+const SECONDS = forms('There were too many attempts. Try again in {n} second.', 'There were too many attempts. Try again in {n} seconds.');
+
 /** The error of a form that was sent too often. Also sets `Retry-After`. */
 export function mustWait(reply: FastifyReply, seconds: number): FormError {
   reply.header('Retry-After', seconds);
-  const [count, unit] = seconds > 90 ? [Math.ceil(seconds / 60), 'minute'] : [seconds, 'second'];
-  return { field: null, text: `There were too many attempts. Try again in ${count} ${unit}${count === 1 ? '' : 's'}.` };
+  const text = seconds > 90 ? count(MINUTES, Math.ceil(seconds / 60)) : count(SECONDS, seconds);
+  return { field: null, text };
 }
 
 /** The ID of a form that was sent; a new one if it has none. */
@@ -148,5 +152,5 @@ export const linkEnded = (request: FastifyRequest, title: string, text: string, 
 /** How users sign in: the text of the button that leads to the identity provider, if there is one, and whether passwords are accepted. */
 export function signInOf({ settings: { identityProvider } }: FastifyInstance): { provider: string | null; local: boolean } {
   if (identityProvider === null) return { provider: null, local: true };
-  return { provider: `Sign in with ${identityProvider.name}`, local: identityProvider.localPasswords };
+  return { provider: t`Sign in with ${identityProvider.name}`, local: identityProvider.localPasswords };
 }

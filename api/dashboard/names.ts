@@ -1,6 +1,7 @@
 /** How the dashboard names roles, and actors: users by their addresses, API keys by their names. */
 import { keyIdOf, type Role, ROLES } from '../../core/accounts.ts';
 import type { Choice } from '../web/components.ts';
+import { m, tr } from '../web/texts.ts';
 import type { ScopedStores } from '../accounts/scoped-stores.ts';
 
 /** Returns the name of an actor for people. */
@@ -22,10 +23,13 @@ export async function actorNames<T>(
 }
 
 export const ROLE_TEXTS: Readonly<Record<Role, { name: string; may: string }>> = {
-  owner: { name: 'Owner', may: 'everything, including members and the audit log' },
-  member: { name: 'Member', may: 'starts scans, and manages schedules, API keys and webhooks' },
-  viewer: { name: 'Viewer', may: 'sees scans, schedules and credits' },
+  owner: { name: m`Owner`, may: m`everything, including members and the audit log` },
+  member: { name: m`Member`, may: m`starts scans, and manages schedules, API keys and webhooks` },
+  viewer: { name: m`Viewer`, may: m`sees scans, schedules and credits` },
 };
+
+/** A role and what it may do. */
+export const roleText = (role: Role): string => `${tr(ROLE_TEXTS[role].name)}: ${tr(ROLE_TEXTS[role].may)}`;
 
 /** The roles as choices of a field. */
 export const ROLE_CHOICES: readonly Choice[] = ROLES.map((role) => ({

@@ -1,6 +1,6 @@
 /** Forms that set a new password, or ask a signed-in user for the current one. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { PASSWORD_MIN_CHARACTERS, PASSWORD_PROBLEMS, passwordProblem } from '../../core/passwords.ts';
+import { PASSWORD_MAX_CHARACTERS, PASSWORD_MIN_CHARACTERS, type PasswordProblem, passwordProblem } from '../../core/passwords.ts';
 import { button, type FormError, textField } from '../web/components.ts';
 import { type Html, html } from '../../report/html/html.ts';
 import type { VerifiedUser } from '../../stores/accounts/users.ts';
@@ -9,6 +9,7 @@ import { signedInOf } from '../accounts/sessions/plugin.ts';
 import { confirmationRule } from '../accounts/sessions/sign-in-limits.ts';
 import { recordSignInFailure } from './audit.ts';
 import { errorOf, mustWait } from './forms.ts';
+import { t } from '../web/texts.ts';
 
 /** The name of the field. */
 export const NEW_PASSWORD = 'new-password';
@@ -17,21 +18,27 @@ export const NEW_PASSWORD = 'new-password';
 export function newPasswordField(errors: readonly FormError[]): Html {
   return passwordField({
     name: NEW_PASSWORD,
-    label: 'New password',
+    label: t`New password`,
     autocomplete: 'new-password',
-    hint: `At least ${PASSWORD_MIN_CHARACTERS} characters of any kind. Several words that do not belong together are easy to remember.`,
+    hint: t`At least ${PASSWORD_MIN_CHARACTERS} characters of any kind. Several words that do not belong together are easy to remember.`,
     error: errorOf(errors, NEW_PASSWORD),
   });
 }
 
+const PROBLEMS: Readonly<Record<PasswordProblem, () => string>> = {
+  too_short: () => t`Use at least ${PASSWORD_MIN_CHARACTERS} characters; several words are easy to remember.`,
+  too_long: () => t`Use at most ${PASSWORD_MAX_CHARACTERS} characters.`,
+  expected: () => t`This password is easy to guess; choose one that is not a common word, your address, a sequence or a repetition.`,
+};
+
 /** The error of a new password. @param known values that others expect, such as the address and the organisation's name */
 export function newPasswordErrors(password: string, known: readonly string[]): FormError[] {
-  if (password === '') return [{ field: NEW_PASSWORD, text: 'Enter a new password.' }];
+  if (password === '') return [{ field: NEW_PASSWORD, text: t`Enter a new password.` }];
   const problem = passwordProblem(password, { known });
-  return problem === null ? [] : [{ field: NEW_PASSWORD, text: PASSWORD_PROBLEMS[problem] }];
+  return problem === null ? [] : [{ field: NEW_PASSWORD, text: PROBLEMS[problem]() }];
 }
 
-export const WRONG_PASSWORD: FormError = { field: 'password', text: 'This is not your current password.' };
+export const wrongPassword = (): FormError => ({ field: 'password', text: t`This is not your current password.` });
 
 type Confirmed = { ok: true; user: VerifiedUser } | { ok: false; error: FormError; status: number };
 
@@ -46,7 +53,7 @@ export async function confirmPassword(request: FastifyRequest, reply: FastifyRep
   const user = await ownStoresOf(request).verify(password);
   if (user !== null) return { ok: true, user };
   recordSignInFailure(request, email);
-  return { ok: false, error: WRONG_PASSWORD, status: 422 };
+  return { ok: false, error: wrongPassword(), status: 422 };
 }
 
 interface PasswordFieldOptions {
@@ -62,10 +69,10 @@ export function passwordField({ name, label, autocomplete, hint, error }: Passwo
   return html`<div class="password">
     ${textField({ name, label, type: 'password', required: true, autocomplete, spellcheck: false, hint, error })}
     ${button({
-      text: 'Show password',
+      text: t`Show password`,
       type: 'button',
       kind: 'quiet',
-      attributes: { hidden: true, 'data-show-password': name, 'data-hide-text': 'Hide password' },
+      attributes: { hidden: true, 'data-show-password': name, 'data-hide-text': t`Hide password` },
     })}
   </div>`;
 }

@@ -1,6 +1,8 @@
 /** Components of pages. Here are those that reports do not have: empty states, tabs, breadcrumbs, progress, charts, dialogs, QR codes. */
 import encode from 'qr';
-import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { t } from './texts.ts';
+import { currentLocale } from '../../report/words/current.ts';
 import { attributes, html, type Html, type HtmlValue, NOTHING } from '../../report/html/html.ts';
 import { wordsIn } from '../../report/words/words.ts';
 import { button, type ButtonKind, safeHref } from '../../report/html/elements.ts';
@@ -32,7 +34,7 @@ export const tabs = (label: string, items: readonly Tab[]): Html =>
   </nav>`;
 
 /** The way to this page. The last item is the page itself and has no link. */
-export const breadcrumb = (items: readonly { text: HtmlValue; href?: string }[], locale: Locale = DEFAULT_LOCALE): Html =>
+export const breadcrumb = (items: readonly { text: HtmlValue; href?: string }[], locale: Locale = currentLocale()): Html =>
   html`<nav class="breadcrumb" aria-label="${wordsIn(locale, 'site').texts.youAreHere}">
     <ol>
       ${items.map(({ text, href }) =>
@@ -116,7 +118,7 @@ export function live(options: {
  */
 export const filters = ({ form, active }: { form: Html; active: number }): Html =>
   html`<details${attributes({ class: 'filters folded-when-narrow', open: active > 0 })}>
-    <summary>Filters${active > 0 && ` (${active} set)`}</summary>
+    <summary>${active > 0 ? t`Filters (${active} set)` : t`Filters`}</summary>
     ${form}
   </details>`;
 
@@ -127,7 +129,7 @@ export function pagination(options: {
   locale?: Locale;
   words?: { previous: string; next: string };
 }): Html {
-  const { previous, next, locale = DEFAULT_LOCALE } = options;
+  const { previous, next, locale = currentLocale() } = options;
   if (previous === null && next === null) return NOTHING;
   const texts = { ...wordsIn(locale, 'site').texts, ...options.words };
   return html`<nav class="pagination" aria-label="${texts.pages}">

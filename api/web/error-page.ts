@@ -6,7 +6,9 @@ import type { Words } from '../../report/words/translated.ts';
 import { wordsIn } from '../../report/words/words.ts';
 import { actions, button, linkButton } from '../../report/html/elements.ts';
 import { html, type Html } from '../../report/html/html.ts';
+import { currentLocale } from '../../report/words/current.ts';
 import { inLanguage, splitLanguage } from './languages.ts';
+import { t } from './texts.ts';
 import { dashboardPage, publicPage } from './layout.ts';
 import { hiddenField } from './fields.ts';
 
@@ -50,19 +52,17 @@ export function wantsPage(request: FastifyRequest): boolean {
   return /\btext\/html\b/i.test(accept);
 }
 
-/** The dashboard is in English. */
-const TO_DASHBOARD = 'Go to the dashboard';
-
 export function errorPage(request: FastifyRequest, error: ApiError | ValidationFailure): Html {
-  const { locale, path } = splitLanguage(request.url);
+  const { locale: ofAddress, path } = splitLanguage(request.url);
+  const inDashboard = path.startsWith('/dashboard');
+  const locale = inDashboard ? currentLocale() : ofAddress;
   const { texts, format, count } = wordsIn(locale, 'site');
   const { title, text } = texts.errors[pageErrorOf(error, !isSafe(request))];
   const seconds = error instanceof ApiError ? error.retryAfterSeconds : null;
-  const inDashboard = path.startsWith('/dashboard');
   // Also without a session that was read, as on a path that does not exist: signing in leads to the dashboard.
   const home =
     inDashboard && request.server.web.dashboard
-      ? { text: TO_DASHBOARD, href: '/dashboard' }
+      ? { text: t`Go to the dashboard`, href: '/dashboard' }
       : { text: texts.goHome, href: inLanguage(locale, '/') };
   const body = html`<div class="narrow">
     <h1>${title}</h1>
@@ -80,25 +80,23 @@ interface FormExpired {
   formAddress: string;
 }
 
-const TITLE = 'The form was not saved';
-const WHY = 'It was opened before your current sign-in, or the browser did not send it completely. Nothing was changed.';
-
 export function formExpiredPage({ request, formAddress }: FormExpired): Html {
   const kept = keptFields(request);
-  const open = linkButton({ text: 'Open the form again', href: formAddress, kind: kept === null ? 'primary' : 'quiet' });
+  const title = t`The form was not saved`;
+  const open = linkButton({ text: t`Open the form again`, href: formAddress, kind: kept === null ? 'primary' : 'quiet' });
   return dashboardPage({
     request,
-    title: TITLE,
+    title,
     active: null,
     body: html`<div class="narrow">
-      <h1>${TITLE}</h1>
-      <p class="lead">${WHY} ${kept === null ? 'Open the form again and fill it in.' : 'What you entered is kept: send it again.'}</p>
+      <h1>${title}</h1>
+      <p class="lead">${t`It was opened before your current sign-in, or the browser did not send it completely. Nothing was changed.`} ${kept === null ? t`Open the form again and fill it in.` : t`What you entered is kept: send it again.`}</p>
       ${
         kept === null
           ? actions(open)
           : html`<form method="post" action="${request.url}">
               ${hiddenField('_csrf', request.viewer!.csrfToken)} ${kept.map(([name, value]) => hiddenField(name, value))}
-              ${actions(button({ text: 'Send again', kind: 'primary' }), open)}
+              ${actions(button({ text: t`Send again`, kind: 'primary' }), open)}
             </form>`
       }
     </div>`,

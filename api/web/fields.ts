@@ -1,7 +1,8 @@
 /** Form fields: each has a label, and its hint and its error are linked to it. */
 import { attributes, html, NOTHING, type Attributes, type Html, type HtmlValue } from '../../report/html/html.ts';
 import { wordsIn } from '../../report/words/words.ts';
-import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { currentLocale } from '../../report/words/current.ts';
 
 /** What all fields have in common. `name` is the id too. */
 interface FieldOptions {
@@ -37,7 +38,7 @@ const describedBy = (id: string, { hint, error }: FieldOptions): string | undefi
 const notes = (id: string, { hint, error }: FieldOptions): Html =>
   html`${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${error && html`<p class="field-error" id="${id}-error">${error}</p>`}`;
 
-const optional = ({ required, locale = DEFAULT_LOCALE }: FieldOptions): HtmlValue =>
+const optional = ({ required, locale = currentLocale() }: FieldOptions): HtmlValue =>
   !required && html` <span class="optional">(${wordsIn(locale, 'site').texts.optional})</span>`;
 
 const frame = (field: FieldOptions, control: Html): Html =>
@@ -148,7 +149,7 @@ export interface FormError {
 }
 
 /** The errors of a form, above its heading. The script moves the focus here; without scripts it is announced as an alert. */
-export function errorSummary(errors: readonly FormError[], locale: Locale = DEFAULT_LOCALE): Html {
+export function errorSummary(errors: readonly FormError[], locale: Locale = currentLocale()): Html {
   if (errors.length === 0) return NOTHING;
   const { count, texts } = wordsIn(locale, 'site');
   const items = errors.map(({ field, text }) => html`<li>${field === null ? text : html`<a href="#${field}">${text}</a>`}</li>`);
@@ -161,7 +162,7 @@ export function errorSummary(errors: readonly FormError[], locale: Locale = DEFA
 }
 
 /** The title of a page whose form has errors: screen readers read it first. */
-export function titleWithErrors(title: string, errors: readonly FormError[], locale: Locale = DEFAULT_LOCALE): string {
+export function titleWithErrors(title: string, errors: readonly FormError[], locale: Locale = currentLocale()): string {
   const { count, texts } = wordsIn(locale, 'site');
   return errors.length === 0 ? title : `${count(texts.problem, errors.length)}: ${title}`;
 }

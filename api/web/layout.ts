@@ -1,11 +1,13 @@
 /** The frame of every page: head, header with navigation, main part, footer. */
 import type { FastifyRequest } from 'fastify';
-import { DEFAULT_LOCALE, type Locale, LOCALES } from '../../core/scan/locales.ts';
+import { type Locale, LOCALES } from '../../core/scan/locales.ts';
 import { DASHBOARD_PATH, DOCS_PATH, KNOWN_ISSUES_PATH, SCANS_PATH } from '../../core/web-paths.ts';
 import { wordsIn } from '../../report/words/words.ts';
-import { attributes, html, type Html, type HtmlValue } from '../../report/html/html.ts';
+import { addressOf, attributes, html, type Html, type HtmlValue } from '../../report/html/html.ts';
 import { FONT_FILE } from '../../report/html/tokens.ts';
+import { currentLocale } from '../../report/words/current.ts';
 import { inLanguage, splitLanguage } from './languages.ts';
+import { m, t, tr } from './texts.ts';
 import { button, logo, visuallyHidden } from '../../report/html/elements.ts';
 import { hiddenField } from './fields.ts';
 
@@ -63,11 +65,11 @@ export function publicPage(options: PublicPageOptions): Html {
     body: html`<header class="site-header">
         <div class="site-header-inner">
           <a class="brand" href="${inLanguage(locale, '/')}" aria-label="${texts.home}">${logo}<span>Curbcut</span></a>
-          ${translated && languageSwitch(locale, path)}
+          ${translated && languageSwitch(locale, (one) => inLanguage(one, path))}
           <nav class="site-nav" aria-label="${texts.mainNavigation}">
             <ul>
               <li><a href="${DOCS_PATH}" hreflang="en">${texts.documentation}</a></li>
-              ${web.dashboard && html`<li><a href="/dashboard" hreflang="en">${texts.dashboard}</a></li>`}
+              ${web.dashboard && html`<li><a href="/dashboard?language=${locale}">${texts.dashboard}</a></li>`}
             </ul>
           </nav>
         </div>
@@ -82,10 +84,10 @@ export function publicPage(options: PublicPageOptions): Html {
 }
 
 /** Links to the same page in the other languages. */
-function languageSwitch(locale: Locale, path: string): Html {
+function languageSwitch(locale: Locale, href: (locale: Locale) => string): Html {
   const items = LOCALES.map(
     (one) =>
-      html`<li><a${attributes({ href: inLanguage(one, path), lang: one, hreflang: one, 'aria-current': one === locale ? 'page' : undefined })}>${wordsIn(one, 'site').texts.name}</a></li>`,
+      html`<li><a${attributes({ href: href(one), lang: one, hreflang: one, 'aria-current': one === locale ? 'page' : undefined })}>${wordsIn(one, 'site').texts.name}</a></li>`,
   );
   return html`<nav class="languages" aria-label="${wordsIn(locale, 'site').texts.language}">
     <ul>
@@ -102,16 +104,16 @@ function pathOf(request: FastifyRequest): string {
 
 /** The parts of the dashboard, in the order of its navigation. */
 const DASHBOARD_PARTS = [
-  { id: 'sites', text: 'Sites', href: DASHBOARD_PATH, permission: 'scans:read' },
-  { id: 'scans', text: 'Scans', href: SCANS_PATH, permission: 'scans:read' },
-  { id: 'schedules', text: 'Schedules', href: '/dashboard/schedules', permission: 'scans:read' },
-  { id: 'known-issues', text: 'Known issues', href: KNOWN_ISSUES_PATH, permission: 'scans:read' },
-  { id: 'credits', text: 'Credits', href: '/dashboard/credits', permission: 'credits:read' },
-  { id: 'api-keys', text: 'API keys', href: '/dashboard/settings/api-keys', permission: 'keys:write' },
-  { id: 'webhooks', text: 'Webhooks', href: '/dashboard/settings/webhooks', permission: 'webhooks:write' },
-  { id: 'members', text: 'Members', href: '/dashboard/settings/members', permission: 'members:write' },
-  { id: 'security', text: 'Security', href: '/dashboard/settings/security', permission: 'members:write' },
-  { id: 'audit-log', text: 'Audit log', href: '/dashboard/settings/audit-log', permission: 'audit:read' },
+  { id: 'sites', text: m`Sites`, href: DASHBOARD_PATH, permission: 'scans:read' },
+  { id: 'scans', text: m`Scans`, href: SCANS_PATH, permission: 'scans:read' },
+  { id: 'schedules', text: m`Schedules`, href: '/dashboard/schedules', permission: 'scans:read' },
+  { id: 'known-issues', text: m`Known issues`, href: KNOWN_ISSUES_PATH, permission: 'scans:read' },
+  { id: 'credits', text: m`Credits`, href: '/dashboard/credits', permission: 'credits:read' },
+  { id: 'api-keys', text: m`API keys`, href: '/dashboard/settings/api-keys', permission: 'keys:write' },
+  { id: 'webhooks', text: m`Webhooks`, href: '/dashboard/settings/webhooks', permission: 'webhooks:write' },
+  { id: 'members', text: m`Members`, href: '/dashboard/settings/members', permission: 'members:write' },
+  { id: 'security', text: m`Security`, href: '/dashboard/settings/security', permission: 'members:write' },
+  { id: 'audit-log', text: m`Audit log`, href: '/dashboard/settings/audit-log', permission: 'audit:read' },
 ] as const;
 
 export type DashboardPart = (typeof DASHBOARD_PARTS)[number]['id'] | 'account' | 'organisations';
@@ -121,32 +123,36 @@ export interface DashboardPageOptions extends PageOptions {
   active: DashboardPart | null;
 }
 
-/** A page of the dashboard, in English. The navigation shows the parts that the person may see. */
+/** A page of the dashboard, in the language of the reader. The navigation shows the parts that the person may see. */
 export function dashboardPage({ request, title, active, body, scripts }: DashboardPageOptions): Html {
-  const { texts } = wordsIn(DEFAULT_LOCALE, 'site');
+  const locale = currentLocale();
+  const { texts } = wordsIn(locale, 'site');
   const viewer = request.viewer;
   const parts = viewer === null ? [] : DASHBOARD_PARTS.filter(({ permission }) => viewer.permissions.includes(permission));
+  const [path = ''] = request.url.split('?');
+  const query = request.query as Record<string, string>;
   const current = (id: DashboardPart): string | undefined => (id === active ? 'page' : undefined);
   return document({
     request,
-    locale: DEFAULT_LOCALE,
+    locale,
     title,
     scripts,
     head: html`<meta name="robots" content="noindex" />`,
     body: html`<header class="site-header">
         <div class="site-header-inner">
-          <a class="brand" href="${viewer === null ? '/' : '/dashboard'}" aria-label="${viewer === null ? texts.home : 'Curbcut dashboard'}"
+          <a class="brand" href="${viewer === null ? '/' : '/dashboard'}" aria-label="${viewer === null ? texts.home : t`Curbcut dashboard`}"
             >${logo}<span>Curbcut</span></a
           >
+          ${viewer === null && request.reader !== null && languageSwitch(locale, (one) => addressOf(path, { ...query, language: one }))}
           ${viewer && accountMenu(viewer, current)}
         </div>
         ${
           parts.length > 0 &&
           html`<nav class="dashboard-nav" aria-label="${texts.mainNavigation}">
             <details class="folded-when-narrow">
-              <summary>Menu${parts.map(({ id, text }) => id === active && `: ${text}`)}</summary>
+              <summary>${t`Menu`}${parts.map(({ id, text }) => id === active && `: ${tr(text)}`)}</summary>
               <ul>
-                ${parts.map(({ id, text, href }) => html`<li><a${attributes({ href, 'aria-current': current(id) })}>${text}</a></li>`)}
+                ${parts.map(({ id, text, href }) => html`<li><a${attributes({ href, 'aria-current': current(id) })}>${tr(text)}</a></li>`)}
               </ul>
             </details>
           </nav>`
@@ -165,10 +171,10 @@ export function dashboardPage({ request, title, active, body, scripts }: Dashboa
 const accountMenu = (viewer: Viewer, current: (id: DashboardPart) => string | undefined): Html =>
   html`<div class="account">
     <a${attributes({ class: 'account-organisation', href: '/dashboard/organisations', 'aria-current': current('organisations') })}
-      >${viewer.organisationName ?? 'Organisations'}${viewer.organisationName !== null && visuallyHidden(' (switch organisation)')}</a
+      >${viewer.organisationName ?? t`Organisations`}${viewer.organisationName !== null && visuallyHidden(t` (switch organisation)`)}</a
     >
     <a${attributes({ href: '/dashboard/account', 'aria-current': current('account') })}>${viewer.email}</a>
-    <form method="post" action="/dashboard/sign-out">${hiddenField('_csrf', viewer.csrfToken)}${button({ text: 'Sign out', kind: 'quiet' })}</form>
+    <form method="post" action="/dashboard/sign-out">${hiddenField('_csrf', viewer.csrfToken)}${button({ text: t`Sign out`, kind: 'quiet' })}</form>
   </div>`;
 
 interface DocumentOptions extends PageOptions {

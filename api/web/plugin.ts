@@ -73,6 +73,7 @@ const web: FastifyPluginAsync = async (app) => {
   const hidden = (): string[] => gets.filter(({ url, schema }) => schema?.hide && !url.includes('*')).map(({ url }) => url);
   app.decorate('web', { publicBaseUrl, assets, dashboard, routes: hidden });
   app.decorateRequest('viewer', null);
+  app.decorateRequest('reader', null);
   await app.register(helmet, {
     global: false,
     contentSecurityPolicy: policy(),

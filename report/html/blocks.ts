@@ -1,5 +1,6 @@
 /** Blocks of pages and reports: notices, cards, figures, code, pictures, tables. */
-import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { currentLocale } from '../words/current.ts';
 import { wordsIn } from '../words/words.ts';
 import { button } from './elements.ts';
 import { attributes, html, type Html, type HtmlValue } from './html.ts';
@@ -49,7 +50,7 @@ interface CodeOptions {
 }
 
 /** Code that is shown as text, with a button that copies it. The button needs scripts and is hidden without them. */
-export function code({ text, id, label, copy = true, inline = false, whole = false, locale = DEFAULT_LOCALE }: CodeOptions): Html {
+export function code({ text, id, label, copy = true, inline = false, whole = false, locale = currentLocale() }: CodeOptions): Html {
   const { texts } = wordsIn(locale, 'site');
   const shown = inline
     ? html`<code${attributes({ id, class: 'code-line', translate: 'no' })}>${text}</code>`

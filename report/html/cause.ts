@@ -1,5 +1,6 @@
 /** A root cause as a line that opens: what fails where, why it matters, and how to fix it. Pure. */
-import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { currentLocale } from '../words/current.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
 import { standardsInReports } from '../rules/rules.ts';
 import { standardsText } from '../rules/success-criteria.ts';
@@ -20,7 +21,7 @@ export interface ShownCause {
 }
 
 /** What a rule asks for, in the language if this version knows the rule. */
-export const titleOf = (view: Pick<ReportView, 'cause_rules'>, rule: string, locale: Locale = DEFAULT_LOCALE): string =>
+export const titleOf = (view: Pick<ReportView, 'cause_rules'>, rule: string, locale: Locale = currentLocale()): string =>
   shown(ruleText(rule, locale)?.help ?? ruleOf(view, rule).help);
 
 export interface CauseOptions {
@@ -40,7 +41,7 @@ export interface CauseOptions {
 /** One line, which opens without scripts. */
 export function causeItem(cause: ShownCause, options: CauseOptions): Html {
   const { fingerprint, rule, impact, element } = cause.line;
-  const { locale = DEFAULT_LOCALE, view, open, id = `cause-${fingerprint}` } = options;
+  const { locale = currentLocale(), view, open, id = `cause-${fingerprint}` } = options;
   return html`<li${attributes({ class: 'cause', id, ...options.attributes })}>
     <details${attributes({ open })}>
       <summary>
@@ -58,18 +59,18 @@ function extentOf({ elements, pages }: CauseLine, locale: Locale): string {
   return `${count(texts.elements, elements)} ${count(texts.onPages, pages)}`;
 }
 
-export function newBadge({ new_elements: added = 0, elements }: CauseLine, locale: Locale = DEFAULT_LOCALE): Html | false {
+export function newBadge({ new_elements: added = 0, elements }: CauseLine, locale: Locale = currentLocale()): Html | false {
   const { texts, format } = wordsIn(locale, 'findings');
   return added > 0 && badge('bad', added === elements ? texts.isNew : format(texts.someNew, { n: added }));
 }
 
-export function knownBadge({ known_elements: known = 0, elements }: CauseLine, locale: Locale = DEFAULT_LOCALE): Html | false {
+export function knownBadge({ known_elements: known = 0, elements }: CauseLine, locale: Locale = currentLocale()): Html | false {
   const { texts, format } = wordsIn(locale, 'findings');
   return known > 0 && badge('plain', known === elements ? texts.isKnown : format(texts.someKnown, { n: known }));
 }
 
 function body({ cause }: ShownCause, id: string, options: CauseOptions): Html {
-  const { view, locale = DEFAULT_LOCALE, pictureSrc, action } = options;
+  const { view, locale = currentLocale(), pictureSrc, action } = options;
   const { texts } = wordsIn(locale, 'findings');
   if (cause === null) return html`<p>${texts.unread}</p>`;
   const { rule, fingerprint, example, known = [] } = cause;

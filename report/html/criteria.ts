@@ -1,5 +1,6 @@
 /** The success criteria of a scan, each with what its rules say. Pure. */
-import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { currentLocale } from '../words/current.ts';
 import { CRITERION_STATES, criterionState } from '../results/rule-outcomes.ts';
 import { criterionName } from '../rules/success-criteria.ts';
 import type { ReportView } from '../view/schema.ts';
@@ -13,7 +14,7 @@ type Criteria = NonNullable<ReportView['criteria']>;
 const BADGES = { failed: 'bad', needs_review: 'warn', passed: 'note' } as const;
 
 /** What the rules say of how many criteria, and what that does not mean. */
-export function criteriaCounts(criteria: Criteria, locale: Locale = DEFAULT_LOCALE): Html {
+export function criteriaCounts(criteria: Criteria, locale: Locale = currentLocale()): Html {
   const { texts, number } = wordsIn(locale, 'report');
   const { intro, states } = texts.byCriterion;
   const countOf = (state: string): string => number(criteria.filter((one) => criterionState(one) === state).length);
@@ -22,7 +23,7 @@ export function criteriaCounts(criteria: Criteria, locale: Locale = DEFAULT_LOCA
 }
 
 /** A line for each criterion. */
-export function criteriaTable(criteria: Criteria, locale: Locale = DEFAULT_LOCALE): Html {
+export function criteriaTable(criteria: Criteria, locale: Locale = currentLocale()): Html {
   const { texts, number } = wordsIn(locale, 'report');
   const { heading, criterion, level, states, pages } = texts.byCriterion;
   return table({

@@ -2,7 +2,8 @@
 import { attributes, type Attributes, html, type Html, type HtmlValue, raw } from './html.ts';
 import type { Counts } from '../../core/scan/counts.ts';
 import { type Impact, IMPACTS } from '../../core/scan/impacts.ts';
-import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { currentLocale } from '../words/current.ts';
 import { wordsIn } from '../words/words.ts';
 import type { ReportNode } from '../schema/page.ts';
 import { contrastText, isDrawable } from '../view/sentences.ts';
@@ -95,11 +96,11 @@ export const severityIcon = (impact: Impact): Html =>
     ${SHAPES[impact]}
   </svg>`;
 
-export const severityBadge = (impact: Impact, locale: Locale = DEFAULT_LOCALE): Html =>
+export const severityBadge = (impact: Impact, locale: Locale = currentLocale()): Html =>
   html`<span class="severity severity-${impact}">${severityIcon(impact)}${wordsIn(locale, 'report').texts.severities[impact]}</span>`;
 
 /** The number of violations of each severity, worst first. */
-export function severityCounts(counts: Readonly<Record<Impact, number>>, locale: Locale = DEFAULT_LOCALE): Html {
+export function severityCounts(counts: Readonly<Record<Impact, number>>, locale: Locale = currentLocale()): Html {
   const { number, texts } = wordsIn(locale, 'report');
   const items = IMPACTS.map(
     (impact) =>
@@ -128,13 +129,13 @@ export function withPart(text: string, name: string, part: HtmlValue): Html {
 }
 
 /** A date and time with "UTC". */
-export function time(at: Date | string, locale: Locale = DEFAULT_LOCALE): Html {
+export function time(at: Date | string, locale: Locale = currentLocale()): Html {
   const iso = new Date(at).toISOString();
   return html`<time datetime="${iso}">${wordsIn(locale, 'site').date(iso)}</time>`;
 }
 
 /** The ratio, the required one, and both colours, each drawn beside its name. The drawings have no names of their own. */
-export function contrast(measured: NonNullable<ReportNode['contrast']>, locale: Locale = DEFAULT_LOCALE): Html {
+export function contrast(measured: NonNullable<ReportNode['contrast']>, locale: Locale = currentLocale()): Html {
   const { ratio, colors, size } = contrastText(measured, wordsIn(locale, 'report'));
   return html`<ul class="contrast">
     <li><strong>${ratio}</strong></li>
@@ -150,11 +151,11 @@ const swatch = (color: string): Html =>
   </svg>`;
 
 /** A cell without a value. */
-export const noValue = (locale: Locale = DEFAULT_LOCALE): Html =>
+export const noValue = (locale: Locale = currentLocale()): Html =>
   html`<span aria-hidden="true">–</span>${visuallyHidden(wordsIn(locale, 'findings').texts.noValue)}`;
 
 /** The violations of each severity that has any, worst first. */
-export function violations(counts: Counts, locale: Locale = DEFAULT_LOCALE): Html {
+export function violations(counts: Counts, locale: Locale = currentLocale()): Html {
   const { texts, number } = wordsIn(locale, 'report');
   if (counts.total === 0) return html`${wordsIn(locale, 'findings').texts.none}`;
   const present = IMPACTS.filter((impact) => counts[impact] > 0);

@@ -1,5 +1,6 @@
 /** The map of a page: where its findings are, as numbered marks that lead to their list. Pure. */
-import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { currentLocale } from '../words/current.ts';
 import type { Box, PageSize } from '../schema/page.ts';
 import { wordsIn } from '../words/words.ts';
 import { heading, type HeadingLevel } from './elements.ts';
@@ -40,7 +41,7 @@ export interface PageMap {
 }
 
 /** The map, with what it does not show. */
-export function pageMap({ size, marks, picture, locale = DEFAULT_LOCALE, level = 2, id = 'map-title', labelledBy = id }: PageMap): Html {
+export function pageMap({ size, marks, picture, locale = currentLocale(), level = 2, id = 'map-title', labelledBy = id }: PageMap): Html {
   const { texts, count } = wordsIn(locale, 'findings');
   if (picture === null) return html`<p>${texts.noMap}</p>`;
   const scale = WIDTH / size.width;
@@ -70,7 +71,7 @@ export function pageMap({ size, marks, picture, locale = DEFAULT_LOCALE, level =
 }
 
 /** Where an element is, for those who cannot see the map. */
-export function placeText(box: Box | null, locale: Locale = DEFAULT_LOCALE): string {
+export function placeText(box: Box | null, locale: Locale = currentLocale()): string {
   const { texts, format } = wordsIn(locale, 'findings');
   return box === null ? texts.notDisplayed : format(texts.place, { ...box });
 }

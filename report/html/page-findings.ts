@@ -1,5 +1,6 @@
 /** What was found on one page of a scan, where, and with which pictures: the map and the lists that its marks lead to. Pure. */
-import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { currentLocale } from '../words/current.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
 import type { PageCause, PageCauses } from '../view/findings.ts';
 import type { CauseLine, ReportView, ViewPage } from '../view/schema.ts';
@@ -43,7 +44,7 @@ interface Context extends PageFindingsOptions {
 type ListOfPage = 'violations' | 'review';
 
 export function pageFindings(options: PageFindingsOptions): Html {
-  const context = { locale: DEFAULT_LOCALE, level: 2 as const, prefix: '', ...options };
+  const context = { locale: currentLocale(), level: 2 as const, prefix: '', ...options };
   const { locale, level, prefix, view, page, pagePictureSrc: src } = context;
   const { causes, causes_total: total, needs_review: review, needs_review_total: reviews } = context.findings;
   const { texts, count } = wordsIn(locale, 'findings');

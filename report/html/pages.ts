@@ -1,5 +1,6 @@
 /** The pages of a scan as rows of a table: tested with their scores, or not tested with the reason. Pure. */
-import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { currentLocale } from '../words/current.ts';
 import { isAttempted } from '../results/score.ts';
 import { isIncomplete } from '../view/gaps.ts';
 import type { ViewPage } from '../view/schema.ts';
@@ -11,7 +12,7 @@ import { attributes, html, type Html, type HtmlValue, NOTHING } from './html.ts'
 type TestedPage = Extract<ViewPage, { tested: true }>;
 
 /** The columns of the rows. */
-export function pageColumns(locale: Locale = DEFAULT_LOCALE): Column[] {
+export function pageColumns(locale: Locale = currentLocale()): Column[] {
   const { texts } = wordsIn(locale, 'report');
   return [
     { text: texts.page },
@@ -25,7 +26,7 @@ export function pageColumns(locale: Locale = DEFAULT_LOCALE): Column[] {
 export const pageName = ({ title, url }: TestedPage): string => shown(title === '' ? url : title, 150);
 
 /** A page. @param href where its findings are; null: nowhere */
-export function pageRow(page: ViewPage, href: string | null, locale: Locale = DEFAULT_LOCALE): HtmlValue[] {
+export function pageRow(page: ViewPage, href: string | null, locale: Locale = currentLocale()): HtmlValue[] {
   const { texts, number } = wordsIn(locale, 'report');
   if (!page.tested) {
     const reason = html`${badge(isAttempted(page.reason) ? 'warn' : 'plain', texts.reasons[page.reason] ?? '–')}<span${attributes({ class: 'small soft address', lang: foreign(locale) })}>${shown(page.message)}</span>${page.same_as !== undefined && html`<span class="small">${siteLink(page.same_as)}</span>`}${linkedFrom(page.linked_from ?? [], locale)}`;
@@ -40,7 +41,7 @@ export function pageRow(page: ViewPage, href: string | null, locale: Locale = DE
 const foreign = (locale: Locale): string | undefined => (locale === 'en' ? undefined : 'en');
 
 /** Whether a page was tested completely, or what may have been missed on it. */
-export function testedBadge(page: TestedPage, locale: Locale = DEFAULT_LOCALE): Html {
+export function testedBadge(page: TestedPage, locale: Locale = currentLocale()): Html {
   const { texts } = wordsIn(locale, 'findings');
   return isIncomplete(page) ? html`${badge('warn', texts.testedInPart)}${gaps(page, locale)}` : badge('good', texts.tested);
 }

@@ -1,6 +1,7 @@
 /** The numbers of a scan that has ended: score, violations, coverage, what the score is made of, thresholds, what to fix to pass. Pure. */
 import { type Counts, coverageOf } from '../../core/scan/counts.ts';
-import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { currentLocale } from '../words/current.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import { checkThresholds, THRESHOLDS, type Thresholds } from '../../core/scan/thresholds.ts';
 import type { ReportView } from '../view/schema.ts';
@@ -24,7 +25,7 @@ export interface ResultOptions {
 }
 
 export function resultCard(options: ResultOptions): Html {
-  const { outcome, thresholds, passed, partial, explained, coverageStated = false, locale = DEFAULT_LOCALE } = options;
+  const { outcome, thresholds, passed, partial, explained, coverageStated = false, locale = currentLocale() } = options;
   const { texts, number } = wordsIn(locale, 'report');
   const { texts: words } = wordsIn(locale, 'findings');
   const { score, violations } = outcome;
@@ -91,7 +92,7 @@ const FIXES_SHOWN = 5;
  * What to fix so that a scan passes. Views of earlier versions do not say it, and thresholds of later ones have no words here.
  * @param href the address of a root cause; null if it is not listed
  */
-export function fixToPassCard(view: NamedCauses, href: CauseLinks['href'], locale: Locale = DEFAULT_LOCALE): Html {
+export function fixToPassCard(view: NamedCauses, href: CauseLinks['href'], locale: Locale = currentLocale()): Html {
   const { to_pass: toPass } = view;
   if (toPass === undefined || !toPass.left.every(({ name }) => Object.hasOwn(THRESHOLDS, name))) return NOTHING;
   const { texts, count } = wordsIn(locale, 'findings');
@@ -123,7 +124,7 @@ interface CauseLinks {
 }
 
 /** Root causes in lines. Each is a link to the cause, unless it is not listed. */
-export function causeLinks(view: NamedCauses, { causes, href, locale = DEFAULT_LOCALE, start = 1, id }: CauseLinks): Html {
+export function causeLinks(view: NamedCauses, { causes, href, locale = currentLocale(), start = 1, id }: CauseLinks): Html {
   const { texts, count } = wordsIn(locale, 'report');
   return html`<ol${attributes({ id, start: start === 1 ? undefined : start })}>
     ${causes.map(({ fingerprint, rule, elements }) => {

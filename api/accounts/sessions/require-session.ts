@@ -68,6 +68,7 @@ function view(request: FastifyRequest, reply: FastifyReply, signedIn: SignedIn):
     permissions: closed ? [] : permissionsOf(membership.role),
     csrfToken: csrfToken(request, reply),
   };
+  if (request.reader !== null && user.locale !== null) request.reader.locale = user.locale;
   annotate(request, { user: user.email });
 }
 

@@ -26,7 +26,7 @@ import { formOf } from '../../web/html-scope.ts';
 import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { browserName, recordForUser } from '../audit.ts';
 import { csrfField, doneOf, errorOf, signInOf, titledPage } from '../forms.ts';
-import { confirmPassword, NEW_PASSWORD, newPasswordErrors, newPasswordField, passwordField, WRONG_PASSWORD } from '../passwords.ts';
+import { confirmPassword, NEW_PASSWORD, newPasswordErrors, newPasswordField, passwordField, wrongPassword } from '../passwords.ts';
 import { RESET_PATH } from '../sign-in/reset-password.ts';
 import { continued, startSession } from '../sign-in/start-session.ts';
 import { NAME_MAX } from '../names.ts';
@@ -88,7 +88,7 @@ export const accountPages: FastifyPluginAsync = async (scope) => {
     if (!confirmed.ok) return show(request, reply, { errors: [confirmed.error], status: confirmed.status });
     const changed = await ownStoresOf(request).changePassword(confirmed.user, password);
     // The password was changed a moment ago: the earlier one must not replace the new one.
-    if (changed === null) return show(request, reply, { errors: [WRONG_PASSWORD], status: 422 });
+    if (changed === null) return show(request, reply, { errors: [wrongPassword()], status: 422 });
     await record(request, 'user.password', email);
     // The new password ended this session too.
     await startSession({ request, reply }, changed, { ...continued(session), organisation: membership?.organisation.id });

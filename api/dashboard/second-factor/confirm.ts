@@ -11,6 +11,7 @@ import { csrfField, errorOf, signInOf, titledPage, usernameField } from '../form
 import { startSession } from '../sign-in/start-session.ts';
 import { passkeysOf } from './passkeys.ts';
 import { proofForms, prove, wayOf } from './proof.ts';
+import { t } from '../../web/texts.ts';
 
 const CONFIRM_PATH = '/dashboard/account/confirm';
 
@@ -25,7 +26,7 @@ export function requireReauthentication(page: (request: FastifyRequest) => strin
 }
 
 const CONFIG = { permission: null } as const;
-const TITLE = 'Confirm that it is you';
+const TITLE = (): string => t`Confirm that it is you`;
 const PASSWORD = 'password';
 
 interface Shown {
@@ -61,10 +62,10 @@ export const confirmPages: FastifyPluginAsync = async (scope) => {
     else if (user.hasPassword) forms = passwordForm(request, next, errors);
     else if (provider !== null)
       forms = linkButton({ text: provider, href: `/dashboard/sign-in/oidc?${new URLSearchParams({ next, fresh: '1' })}`, kind: 'primary' });
-    const body = html`<p class="lead">Your last sign-in was more than ten minutes ago. This protects your account if someone else uses your browser.</p>
+    const body = html`<p class="lead">${t`Your last sign-in was more than ten minutes ago. This protects your account if someone else uses your browser.`}</p>
       ${forms}`;
     const scripts = ['passkey.js'];
-    return reply.page(titledPage({ request, title: TITLE, active: 'account', errors, narrow: true, body, scripts }), { status });
+    return reply.page(titledPage({ request, title: TITLE(), active: 'account', errors, narrow: true, body, scripts }), { status });
   }
 
   scope.get<{ Querystring: { next?: string; way?: string } }>(CONFIRM_PATH, { config: CONFIG }, async (request, reply) =>
@@ -86,7 +87,7 @@ export const confirmPages: FastifyPluginAsync = async (scope) => {
       return reply.redirect(next, 303);
     }
     if (form.exact(PASSWORD) === '')
-      return show(request, reply, { next, errors: [{ field: PASSWORD, text: 'Enter your password.' }], status: 422 });
+      return show(request, reply, { next, errors: [{ field: PASSWORD, text: t`Enter your password.` }], status: 422 });
     const confirmed = await confirmPassword(request, reply, form.exact(PASSWORD));
     if (!confirmed.ok) return show(request, reply, { next, errors: [confirmed.error], status: confirmed.status });
     await startSession({ request, reply }, confirmed.user, {
@@ -102,6 +103,6 @@ const passwordForm = (request: FastifyRequest, next: string, errors: readonly Fo
   html`<form method="post" action="${CONFIRM_PATH}" novalidate>
     ${csrfField(request)} ${hiddenField('next', next)}
     ${usernameField(request.viewer!.email)}
-    ${passwordField({ name: PASSWORD, label: 'Password', autocomplete: 'current-password', error: errorOf(errors, PASSWORD) })}
-    ${button({ text: 'Continue', kind: 'primary' })}
+    ${passwordField({ name: PASSWORD, label: t`Password`, autocomplete: 'current-password', error: errorOf(errors, PASSWORD) })}
+    ${button({ text: t`Continue`, kind: 'primary' })}
   </form>`;

@@ -20,6 +20,7 @@ import { html, type Html } from '../../../report/html/html.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import { APP_PATH, CODES_PATH, NEW_PASSKEY_PATH, passkeyPath } from './pages.ts';
 import { passkeysOf } from './passkeys.ts';
+import { t } from '../../web/texts.ts';
 
 /** Below this number the page advises to make new codes. */
 const FEW_CODES = 4;
@@ -36,15 +37,15 @@ export interface Overview {
   errors?: readonly FormError[];
 }
 
-const TITLE = 'Second factor';
+const TITLE = (): string => t`Second factor`;
 
 export function overviewPage(options: Overview): Html {
   const { request, factors, local, lacking, recovered, done, errors = [] } = options;
   return titledPage({
     request,
-    title: TITLE,
+    title: TITLE(),
     active: 'account',
-    trail: [{ text: 'Account', href: '/dashboard/account' }],
+    trail: [{ text: t`Account`, href: '/dashboard/account' }],
     errors,
     done,
     narrow: true,
@@ -53,11 +54,11 @@ export function overviewPage(options: Overview): Html {
       ${
         local
           ? html`<p class="lead">
-                ${factors.any ? 'Signing in needs your password and one of these, or a passkey alone.' : 'Signing in needs your password only. With a second factor, a stolen password is not enough.'}
+                ${factors.any ? t`Signing in needs your password and one of these, or a passkey alone.` : t`Signing in needs your password only. With a second factor, a stolen password is not enough.`}
               </p>
               <div class="factors">${passkeyPart(options)} ${appPart(request, factors)} ${factors.any && codesPart(request, factors)}</div>
-              <p>If someone else may be signed in as you, ${link('sign out everywhere', '/dashboard/account')}.</p>`
-          : html`<p class="lead">You sign in at your organisation's identity provider, which decides about a second factor.</p>`
+              <p>${t`If someone else may be signed in as you, ${link(t`sign out everywhere`, '/dashboard/account')}.`}</p>`
+          : html`<p class="lead">${t`You sign in at your organisation's identity provider, which decides about a second factor.`}</p>`
       }`,
   });
 }
@@ -66,18 +67,18 @@ function requiredNotice(request: FastifyRequest, { any }: Factors): Html {
   const { membership } = signedInOf(request);
   return notice({
     kind: 'warn',
-    title: `${membership?.organisation.displayName ?? 'Your organisation'} requires a second factor`,
+    title: t`${membership?.organisation.displayName ?? t`Your organisation`} requires a second factor`,
     body: any
-      ? html`Confirm with yours to continue: ${link('confirm that it is you', '/dashboard/account/confirm?next=/dashboard')}.`
-      : html`Set one up to continue, or ${link('switch to another organisation', ORGANISATIONS_PATH)}.`,
+      ? t`Confirm with yours to continue: ${link(t`confirm that it is you`, '/dashboard/account/confirm?next=/dashboard')}.`
+      : t`Set one up to continue, or ${link(t`switch to another organisation`, ORGANISATIONS_PATH)}.`,
   });
 }
 
 const afterRecovery = ({ recovery }: Factors): Html =>
   notice({
     kind: 'warn',
-    title: `You signed in with a recovery code; ${recovery?.left ?? 0} of ${RECOVERY_CODES} are left`,
-    body: 'If you have lost a device, remove it here and add another one.',
+    title: t`You signed in with a recovery code; ${recovery?.left ?? 0} of ${RECOVERY_CODES} are left`,
+    body: t`If you have lost a device, remove it here and add another one.`,
     announce: true,
   });
 
@@ -85,16 +86,16 @@ function passkeyPart({ request, factors }: Overview): Html {
   const passkeys = passkeysOf(request.server);
   const usable = new Set(passkeys.usable(factors.passkeys).map(({ id }) => id));
   return card({
-    title: 'Passkeys',
+    title: t`Passkeys`,
     body: html`${
       factors.passkeys.length > 0 &&
       table({
         id: 'passkeys',
-        caption: 'Your passkeys',
+        caption: t`Your passkeys`,
         captionHidden: true,
-        columns: [{ text: 'Name' }, { text: 'Added' }, { text: 'Last used' }],
+        columns: [{ text: t`Name` }, { text: t`Added` }, { text: t`Last used` }],
         rows: factors.passkeys.map(({ id, name, createdAt, lastUsedAt }) => [
-          html`${link(name, passkeyPath(id))}${!usable.has(id) && ' (not usable at this address)'}`,
+          html`${link(name, passkeyPath(id))}${!usable.has(id) && t` (not usable at this address)`}`,
           time(createdAt),
           lastUsedAt === null ? 'Never' : time(lastUsedAt),
         ]),
@@ -102,27 +103,27 @@ function passkeyPart({ request, factors }: Overview): Html {
     }
     ${
       passkeys.available
-        ? html`<p>${linkButton({ text: 'Add a passkey', href: NEW_PASSKEY_PATH, kind: factors.any ? 'secondary' : 'primary' })}</p>`
-        : html`<p>Browsers have no passkeys for the address of this service: they need HTTPS and a host name. Use an authenticator app.</p>`
+        ? html`<p>${linkButton({ text: t`Add a passkey`, href: NEW_PASSKEY_PATH, kind: factors.any ? 'secondary' : 'primary' })}</p>`
+        : html`<p>${t`Browsers have no passkeys for the address of this service: they need HTTPS and a host name. Use an authenticator app.`}</p>`
     }`,
   });
 }
 
 function appPart(request: FastifyRequest, { totp }: Factors): Html {
   const begin = html`<form method="post" action="${APP_PATH}/begin">
-    ${csrfField(request)} ${button({ text: totp === null ? 'Set up an authenticator app' : 'Replace the authenticator app' })}
+    ${csrfField(request)} ${button({ text: totp === null ? t`Set up an authenticator app` : t`Replace the authenticator app` })}
   </form>`;
   return card({
-    title: 'Authenticator app',
+    title: t`Authenticator app`,
     body: html`${
       totp === null
-        ? html`<p>An app on your phone or in your password manager shows a code that changes every 30 seconds.</p>
+        ? html`<p>${t`An app on your phone or in your password manager shows a code that changes every 30 seconds.`}</p>
             ${begin}`
         : html`${definitions([
-            ['Set up', time(totp.createdAt)],
-            ['Last used', time(totp.lastUsedAt)],
+            [t`Set up on`, time(totp.createdAt)],
+            [t`Last used`, time(totp.lastUsedAt)],
           ])}
-          ${actions(begin, linkButton({ text: 'Remove the authenticator app', href: `${APP_PATH}/removal`, kind: 'quiet' }))}`
+          ${actions(begin, linkButton({ text: t`Remove the authenticator app`, href: `${APP_PATH}/removal`, kind: 'quiet' }))}`
     }`,
   });
 }
@@ -130,22 +131,22 @@ function appPart(request: FastifyRequest, { totp }: Factors): Html {
 function codesPart(request: FastifyRequest, { recovery }: Factors): Html {
   const left = recovery?.left ?? 0;
   return card({
-    title: 'Recovery codes',
-    body: html`${left < FEW_CODES && notice({ kind: 'warn', body: 'Few codes are left. Make new ones.' })}
+    title: t`Recovery codes`,
+    body: html`${left < FEW_CODES && notice({ kind: 'warn', body: t`Few codes are left. Make new ones.` })}
     ${definitions([
-      ['Left', `${left} of ${RECOVERY_CODES}`],
-      ['Made', recovery === null ? 'Never' : time(recovery.createdAt)],
-      ['Last used', recovery?.lastUsedAt == null ? 'Never' : time(recovery.lastUsedAt)],
+      [t`Codes left`, t`${left} of ${RECOVERY_CODES}`],
+      [t`Made on`, recovery === null ? t`Never` : time(recovery.createdAt)],
+      [t`Last used`, recovery?.lastUsedAt == null ? t`Never` : time(recovery.lastUsedAt)],
     ])}
     ${confirmedForm({
       id: 'new-codes',
       action: CODES_PATH,
       fields: csrfField(request),
-      trigger: { text: 'Make new recovery codes' },
-      title: 'Make new recovery codes?',
-      text: 'The codes that you have now stop working.',
-      confirm: 'Make new codes',
-      cancel: 'Cancel',
+      trigger: { text: t`Make new recovery codes` },
+      title: t`Make new recovery codes?`,
+      text: t`The codes that you have now stop working.`,
+      confirm: t`Make new codes`,
+      cancel: t`Cancel`,
       kind: 'primary',
     })}`,
   });

@@ -20,6 +20,7 @@ import {
 import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { csrfField, errorOf, titledPage } from '../forms.ts';
 import { CODE, passkeyForm } from './proof.ts';
+import { t } from '../../web/texts.ts';
 
 export const NAME = 'name';
 export const APP_PATH = `${FACTORS_PATH}/app`;
@@ -35,19 +36,19 @@ interface FactorPage {
   scripts?: readonly string[];
 }
 
-const TRAIL = [
-  { text: 'Account', href: '/dashboard/account' },
-  { text: 'Second factor', href: FACTORS_PATH },
+const trail = () => [
+  { text: t`Account`, href: '/dashboard/account' },
+  { text: t`Second factor`, href: FACTORS_PATH },
 ];
-const factorPage = (page: FactorPage): Html => titledPage({ ...page, active: 'account', trail: TRAIL, narrow: true });
+const factorPage = (page: FactorPage): Html => titledPage({ ...page, active: 'account', trail: trail(), narrow: true });
 
-const back = linkButton({ text: 'Cancel', href: FACTORS_PATH, kind: 'quiet' });
+const back = () => linkButton({ text: t`Cancel`, href: FACTORS_PATH, kind: 'quiet' });
 
 const nameField = (value: string, errors: readonly FormError[]): Html =>
   textField({
     name: NAME,
-    label: 'Name',
-    hint: 'So that you recognise it, such as "Work laptop" or "Blue security key".',
+    label: t`Name`,
+    hint: t`So that you recognise it, such as "Work laptop" or "Blue security key".`,
     value,
     required: true,
     maxlength: PASSKEY_NAME_MAX,
@@ -61,20 +62,20 @@ export function newPasskeyPage(page: { request: FastifyRequest; options: string;
   const { request, options, name, errors = [] } = page;
   return factorPage({
     request,
-    title: 'Add a passkey',
+    title: t`Add a passkey`,
     errors,
     scripts: ['passkey.js'],
-    body: html`<p class="lead">A passkey is kept by your device, your password manager or a security key. Websites that imitate this one cannot use it.</p>
+    body: html`<p class="lead">${t`A passkey is kept by your device, your password manager or a security key. Websites that imitate this one cannot use it.`}</p>
       ${passkeyForm({
         action: NEW_PASSKEY_PATH,
         csrfToken: request.viewer!.csrfToken,
         kind: 'create',
         options,
         fields: nameField(name, errors),
-        text: 'Add passkey',
-        otherwise: 'Set up an authenticator app instead.',
+        text: t`Add passkey`,
+        otherwise: t`Set up an authenticator app instead.`,
       })}
-      ${actions(back)}`,
+      ${actions(back())}`,
   });
 }
 
@@ -87,7 +88,8 @@ interface PasskeyPage {
   errors?: readonly FormError[];
 }
 
-const LAST = 'It is your last second factor: signing in will need your password only, and your recovery codes are deleted too.';
+const LAST = (): string =>
+  t`It is your last second factor: signing in will need your password only, and your recovery codes are deleted too.`;
 
 /** One passkey: rename and remove it. */
 export function passkeyPage({ request, passkey, usable, last, name = passkey.name, errors = [] }: PasskeyPage): Html {
@@ -97,24 +99,24 @@ export function passkeyPage({ request, passkey, usable, last, name = passkey.nam
     title: passkey.name,
     errors,
     body: html`${definitions([
-      ['Added', time(passkey.createdAt)],
-      ['Last used', passkey.lastUsedAt === null ? 'Never' : time(passkey.lastUsedAt)],
-      ['Works at', usable ? passkey.rpId : `${passkey.rpId}, which is not the address of this service any more`],
+      [t`Added`, time(passkey.createdAt)],
+      [t`Last used`, passkey.lastUsedAt === null ? t`Never` : time(passkey.lastUsedAt)],
+      [t`Works at`, usable ? passkey.rpId : t`${passkey.rpId}, which is not the address of this service any more`],
     ])}
-      <form method="post" action="${path}" novalidate>${csrfField(request)} ${nameField(name, errors)} ${button({ text: 'Save name' })}</form>
-      <h2>Remove this passkey</h2>
-      <p>${last ? LAST : 'You can sign in with your other factors.'} The passkey stays on your device; delete it there too.</p>
+      <form method="post" action="${path}" novalidate>${csrfField(request)} ${nameField(name, errors)} ${button({ text: t`Save name` })}</form>
+      <h2>${t`Remove this passkey`}</h2>
+      <p>${last ? LAST() : t`You can sign in with your other factors.`} ${t`The passkey stays on your device; delete it there too.`}</p>
       ${confirmedForm({
         id: 'remove',
         action: `${path}/remove`,
         fields: csrfField(request),
-        trigger: { text: 'Remove passkey', kind: 'danger' },
-        title: `Remove ${passkey.name}?`,
-        text: last ? LAST : 'You cannot sign in with it any more.',
-        confirm: 'Remove passkey',
-        cancel: 'Cancel',
+        trigger: { text: t`Remove passkey`, kind: 'danger' },
+        title: t`Remove ${passkey.name}?`,
+        text: last ? LAST() : t`You cannot sign in with it any more.`,
+        confirm: t`Remove passkey`,
+        cancel: t`Cancel`,
       })}
-      <p>${link('Back to your second factors', FACTORS_PATH)}</p>`,
+      <p>${link(t`Back to your second factors`, FACTORS_PATH)}</p>`,
   });
 }
 
@@ -135,22 +137,22 @@ export function appPage({
     .join(' ');
   return factorPage({
     request,
-    title: 'Set up an authenticator app',
+    title: t`Set up an authenticator app`,
     errors,
     body: html`<ol>
-        <li>Open your authenticator app, and add an account: scan the QR code, or enter the key.</li>
-        <li>Enter the code that the app shows.</li>
+        <li>${t`Open your authenticator app, and add an account: scan the QR code, or enter the key.`}</li>
+        <li>${t`Enter the code that the app shows.`}</li>
       </ol>
       ${qrCode(address, 'QR code with the key below')}
-      <h2>Key</h2>
-      <div data-secret data-forgotten="The key is not shown any more.">${code({ id: 'totp-key', text, label: 'Key', inline: true })}</div>
-      <p class="hint">Account ${email}, time-based, 6 digits, 30 seconds.</p>
+      <h2>${t`Key`}</h2>
+      <div data-secret data-forgotten="${t`The key is not shown any more.`}">${code({ id: 'totp-key', text, label: t`Key`, inline: true })}</div>
+      <p class="hint">${t`Account ${email}, time-based, 6 digits, 30 seconds.`}</p>
       <form method="post" action="${APP_PATH}" novalidate>
         ${csrfField(request)}
         ${textField({
           name: CODE,
-          label: 'Code of your authenticator app',
-          hint: 'Six digits.',
+          label: t`Code of your authenticator app`,
+          hint: t`Six digits.`,
           required: true,
           autocomplete: 'one-time-code',
           inputmode: 'numeric',
@@ -158,7 +160,7 @@ export function appPage({
           spellcheck: false,
           error: errorOf(errors, CODE),
         })}
-        ${actions(button({ text: 'Confirm', kind: 'primary' }), back)}
+        ${actions(button({ text: t`Confirm`, kind: 'primary' }), back())}
       </form>`,
   });
 }
@@ -167,10 +169,10 @@ export function appPage({
 export function removeAppPage({ request, last }: { request: FastifyRequest; last: boolean }): Html {
   return factorPage({
     request,
-    title: 'Remove the authenticator app?',
-    body: html`<p class="lead">Its codes will not be accepted any more. ${last && LAST}</p>
+    title: t`Remove the authenticator app?`,
+    body: html`<p class="lead">${t`Its codes will not be accepted any more.`} ${last && LAST()}</p>
       <form method="post" action="${APP_PATH}/removal">
-        ${csrfField(request)} ${actions(button({ text: 'Remove authenticator app', kind: 'danger' }), back)}
+        ${csrfField(request)} ${actions(button({ text: t`Remove authenticator app`, kind: 'danger' }), back())}
       </form>`,
   });
 }
@@ -179,17 +181,16 @@ export function removeAppPage({ request, last }: { request: FastifyRequest; last
 export function codesPage({ request, codes, added }: { request: FastifyRequest; codes: readonly string[]; added: string | null }): Html {
   return factorPage({
     request,
-    title: 'Your recovery codes',
+    title: t`Your recovery codes`,
     body: html`${added !== null && notice({ kind: 'good', body: added, announce: true })}
       ${notice({
         kind: 'warn',
-        title: 'Save the codes now',
-        body: html`They are shown on this page only, and never again.${added === null && ' The earlier codes do not work any more.'} Keep them where you
-        have them if you lose your device: each code replaces it once.`,
+        title: t`Save the codes now`,
+        body: html`${t`They are shown on this page only, and never again.`} ${added === null && t`The earlier codes do not work any more.`} ${t`Keep them where you have them if you lose your device: each code replaces it once.`}`,
       })}
       <div class="recovery-codes" data-secret data-forgotten="The codes are not shown any more.">
-        ${code({ id: 'recovery-codes', text: codes.join('\n'), label: 'Recovery codes' })}
+        ${code({ id: 'recovery-codes', text: codes.join('\n'), label: t`Recovery codes` })}
       </div>
-      <p>${linkButton({ text: 'I have saved the codes', href: FACTORS_PATH, kind: 'primary' })}</p>`,
+      <p>${linkButton({ text: t`I have saved the codes`, href: FACTORS_PATH, kind: 'primary' })}</p>`,
   });
 }

@@ -12,6 +12,7 @@ import { recordForUser } from '../audit.ts';
 import { addressOf, attributes, html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import type { Factors } from '../../../stores/accounts/second-factors.ts';
 import { passkeysOf } from './passkeys.ts';
+import { m, t, tr } from '../../web/texts.ts';
 
 /** Names of fields. A page never repeats fields whose names contain `password` (form-expired-page.ts). */
 export const CODE = 'one-time-password';
@@ -127,13 +128,13 @@ interface PasskeyForm {
 export const passkeyForm = ({ action, csrfToken, kind, options, fields, text, otherwise }: PasskeyForm): Html =>
   html`<form${attributes({ method: 'post', action, novalidate: true, 'data-passkey': kind, 'data-options': options })}>
     ${hiddenField('_csrf', csrfToken)} ${hiddenField(CREDENTIAL, '')} ${fields}
-    <p class="field-error" role="alert" data-passkey-error data-failed="${FAILED}" data-exists="${EXISTS}"></p>
+    <p class="field-error" role="alert" data-passkey-error data-failed="${FAILED()}" data-exists="${EXISTS()}"></p>
     ${button({ text, kind: 'primary', attributes: { hidden: true } })}
-    <p data-passkey-unsupported>Passkeys need JavaScript, and a browser that has them. ${otherwise}</p>
+    <p data-passkey-unsupported>${t`Passkeys need JavaScript, and a browser that has them.`} ${otherwise}</p>
   </form>`;
 
-const FAILED = 'The browser gave no passkey: it was canceled, or it took too long. Try again, or use another way.';
-const EXISTS = 'This device or security key has a passkey for your account already.';
+const FAILED = (): string => t`The browser gave no passkey: it was canceled, or it took too long. Try again, or use another way.`;
+const EXISTS = (): string => t`This device or security key has a passkey for your account already.`;
 
 interface ProofForms {
   /** The address of the page, which the forms are sent to. */
@@ -152,54 +153,55 @@ interface ProofForms {
 export function proofForms(options: ProofForms): Html {
   const { action, query = {}, factors, recovery, passkeyOptions } = options;
   const address = (more: Record<string, string>) => addressOf(action, { ...query, ...more });
-  const others = recovery ? link('Use another way', address({})) : link('Use a recovery code', address({ way: 'recovery' }));
+  const others = recovery ? link(t`Use another way`, address({})) : link(t`Use a recovery code`, address({ way: 'recovery' }));
   if (recovery) return html`${codeForm(options, RECOVERY)}<p>${others}</p>`;
-  const otherwise = factors.totp === null ? 'Use a recovery code.' : 'Use your authenticator app or a recovery code.';
+  const otherwise = factors.totp === null ? t`Use a recovery code.` : t`Use your authenticator app or a recovery code.`;
   return html`${
     passkeyOptions !== null &&
-    html`<h2>Passkey</h2>
+    html`<h2>${t`Passkey`}</h2>
         ${passkeyForm({
           action,
           csrfToken: options.csrfToken,
           kind: 'get',
           options: passkeyOptions,
           fields: [hiddenField('way', 'passkey'), ...Object.entries(query).map(([name, value]) => hiddenField(name, value))],
-          text: 'Use passkey',
+          text: t`Use passkey`,
           otherwise,
         })}`
   }
     ${
       passkeyOptions === null &&
       factors.passkeys.length > 0 &&
-      html`<p>Your passkeys cannot be used at this address of the service. ${otherwise}</p>`
+      html`<p>${t`Your passkeys cannot be used at this address of the service.`} ${otherwise}</p>`
     }
-    ${factors.totp !== null && html`${passkeyOptions !== null && html`<h2>Authenticator app</h2>`}${codeForm(options, TOTP)}`}
+    ${factors.totp !== null && html`${passkeyOptions !== null && html`<h2>${t`Authenticator app`}</h2>`}${codeForm(options, TOTP)}`}
     <p>${others}</p>`;
 }
 
 const TOTP = {
   way: 'totp',
-  label: 'Code of your authenticator app',
-  hint: 'Six digits, which change every 30 seconds.',
+  label: m`Code of your authenticator app`,
+  hint: m`Six digits, which change every 30 seconds.`,
   autocomplete: 'one-time-code',
   inputmode: 'numeric',
   width: 'short',
 } as const;
 const RECOVERY = {
   way: 'recovery',
-  label: 'Recovery code',
-  hint: 'Each code works once. Capital letters, spaces and hyphens do not matter.',
+  label: m`Recovery code`,
+  hint: m`Each code works once. Capital letters, spaces and hyphens do not matter.`,
   autocomplete: 'off',
   inputmode: undefined,
   width: 'medium',
 } as const;
 
 function codeForm({ action, query = {}, csrfToken, errors, passkeyOptions }: ProofForms, kind: typeof TOTP | typeof RECOVERY): Html {
-  const { way, label, hint, autocomplete, inputmode, width } = kind;
+  const { way, autocomplete, inputmode, width } = kind;
+  const [label, hint] = [tr(kind.label), tr(kind.hint)];
   return html`<form method="post" action="${action}" novalidate>
     ${hiddenField('_csrf', csrfToken)} ${hiddenField('way', way)}
     ${Object.entries(query).map(([name, value]) => hiddenField(name, value))}
     ${textField({ name: CODE, label, hint, required: true, autocomplete, inputmode, width, spellcheck: false, error: errorOf(errors, CODE) })}
-    ${button({ text: 'Continue', kind: passkeyOptions === null || way === 'recovery' ? 'primary' : 'secondary' })}
+    ${button({ text: t`Continue`, kind: passkeyOptions === null || way === 'recovery' ? 'primary' : 'secondary' })}
   </form>`;
 }

@@ -17,15 +17,16 @@ import { overviewPage } from './overview.ts';
 import { APP_PATH, appPage, CODES_PATH, codesPage, NAME, NEW_PASSKEY_PATH, newPasskeyPage, passkeyPage, removeAppPage } from './pages.ts';
 import { passkeysOf } from './passkeys.ts';
 import { CODE, CREDENTIAL } from './proof.ts';
+import { m, t, tr } from '../../web/texts.ts';
 
 export const CONFIG = { permission: null } as const;
 const DONE: Readonly<Record<string, string>> = {
-  passkey: 'The passkey was added.',
-  renamed: 'The passkey was renamed.',
-  removed: 'The second factor was removed.',
-  app: 'The authenticator app is set up.',
+  passkey: m`The passkey was added.`,
+  renamed: m`The passkey was renamed.`,
+  removed: m`The second factor was removed.`,
+  app: m`The authenticator app is set up.`,
 };
-export const KEEP_ONE = 'An organisation of yours requires a second factor. Add another one before you remove this one.';
+export const KEEP_ONE = (): string => t`An organisation of yours requires a second factor. Add another one before you remove this one.`;
 
 export const emailOf = (request: FastifyRequest): string => request.viewer!.email;
 export const accountOf = (request: FastifyRequest) => signedInOf(request).user;
@@ -81,7 +82,7 @@ async function added(
   await startSession({ request, reply }, user, start);
   const done = factor === 'totp' ? 'app' : 'passkey';
   if (codes === null) return reply.redirect(`${FACTORS_PATH}?done=${done}`, 303);
-  return reply.page(codesPage({ request, codes, added: DONE[done]! }), { status: 201 });
+  return reply.page(codesPage({ request, codes, added: tr(DONE[done]!) }), { status: 201 });
 }
 
 export const factorPages: FastifyPluginAsync = async (scope) => {
@@ -113,7 +114,7 @@ const appPages: FastifyPluginAsync = async (scope) => {
 
   scope.post(APP_PATH, changing(), async (request, reply) => {
     const typed = formOf(request.body).text(CODE);
-    if (typed === '') return showApp(request, reply, [{ field: CODE, text: 'Enter the code that your app shows.' }], 422);
+    if (typed === '') return showApp(request, reply, [{ field: CODE, text: t`Enter the code that your app shows.` }], 422);
     const outcome = await secondFactors.confirmTotp(accountOf(request), typed);
     if (outcome.ok) return added(request, reply, 'totp', 'authenticator app', outcome);
     // It was confirmed by another request, it is too old, or the session has ended.
@@ -128,7 +129,7 @@ const appPages: FastifyPluginAsync = async (scope) => {
 
   scope.post(`${APP_PATH}/removal`, changing(), async (request, reply) => {
     const removed = await secondFactors.removeTotp(accountOf(request), { keepOne: await keepOne(request) });
-    if (!removed.ok && removed.reason === 'last_factor') return overview(request, reply, [{ field: null, text: KEEP_ONE }], 409);
+    if (!removed.ok && removed.reason === 'last_factor') return overview(request, reply, [{ field: null, text: KEEP_ONE() }], 409);
     if (removed.ok) await record(request, 'user.factor-remove', 'authenticator app');
     return reply.redirect(`${FACTORS_PATH}?done=removed`, 303);
   });
@@ -175,7 +176,7 @@ const passkeyPages: FastifyPluginAsync = async (scope) => {
     if (wrong !== null) return refuse(wrong);
     const passkey = await passkeys.readCreation(form.exact(CREDENTIAL), subjectOf(request));
     if (passkey === null)
-      return refuse({ field: null, text: 'The passkey was not accepted, or the page was open for too long. Try again.' });
+      return refuse({ field: null, text: t`The passkey was not accepted, or the page was open for too long. Try again.` });
     const outcome = await secondFactors.addPasskey(accountOf(request), { ...passkey, name });
     if (outcome.ok) return added(request, reply, 'passkey', `passkey: ${name}`, outcome);
     // The session has ended.
@@ -207,7 +208,7 @@ const passkeyPages: FastifyPluginAsync = async (scope) => {
     const name = (await secondFactors.find(emailOf(request))).passkeys.find((one) => one.id === id)?.name ?? '';
     const removed = await secondFactors.removePasskey(accountOf(request), id, { keepOne: await keepOne(request) });
     if (!removed.ok && removed.reason === 'last_factor')
-      return showPasskey(request, reply, [{ field: null, text: KEEP_ONE }], undefined, 409);
+      return showPasskey(request, reply, [{ field: null, text: KEEP_ONE() }], undefined, 409);
     if (!removed.ok) throw new ApiError('not_found');
     await record(request, 'user.factor-remove', `passkey: ${name}`);
     return reply.redirect(`${FACTORS_PATH}?done=removed`, 303);
@@ -215,6 +216,6 @@ const passkeyPages: FastifyPluginAsync = async (scope) => {
 };
 
 function nameError(name: string): FormError | null {
-  if (name === '') return { field: NAME, text: 'Give the passkey a name.' };
-  return name.length > PASSKEY_NAME_MAX ? { field: NAME, text: `Use at most ${PASSKEY_NAME_MAX} characters.` } : null;
+  if (name === '') return { field: NAME, text: t`Give the passkey a name.` };
+  return name.length > PASSKEY_NAME_MAX ? { field: NAME, text: t`Use at most ${PASSKEY_NAME_MAX} characters.` } : null;
 }

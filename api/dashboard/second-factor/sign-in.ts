@@ -15,6 +15,7 @@ import { formOf } from '../../web/html-scope.ts';
 import { recordForUser } from '../audit.ts';
 import { passkeysOf } from './passkeys.ts';
 import { CODE, CREDENTIAL, passkeyForm, proofForms, prove, recordUse, wayOf } from './proof.ts';
+import { t } from '../../web/texts.ts';
 
 /** The page that asks for the second factor. */
 const ASK_PATH = '/dashboard/sign-in/second-factor';
@@ -63,15 +64,15 @@ export const secondFactorSignIn: FastifyPluginAsync = async (scope) => {
 
   function ended(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     reply.clearCookie(cookie, options);
-    const text = 'It took too long, there were too many attempts, or it was completed. Sign in again.';
-    const action = linkButton({ text: 'Sign in', href: '/dashboard/sign-in', kind: 'primary' });
-    return reply.page(linkEnded(request, 'The sign-in has ended', text, action), { status: 403 });
+    const text = t`It took too long, there were too many attempts, or it was completed. Sign in again.`;
+    const action = linkButton({ text: t`Sign in`, href: '/dashboard/sign-in', kind: 'primary' });
+    return reply.page(linkEnded(request, t`The sign-in has ended`, text, action), { status: 403 });
   }
 
   async function show(request: FastifyRequest, reply: FastifyReply, pending: PendingSignIn, { errors = [], recovery, status }: Shown) {
     const factors = await stores.secondFactors.find(pending.email);
     const usable = passkeys.usable(factors.passkeys);
-    const body = html`<p class="lead">Confirm that it is you to finish signing in as <span class="address">${pending.email}</span>.</p>
+    const body = html`<p class="lead">${t`Confirm that it is you to finish signing in as ${html`<span class="address">${pending.email}</span>`}.`}</p>
       ${proofForms({
         action: ASK_PATH,
         csrfToken: csrfToken(request, reply),
@@ -80,8 +81,8 @@ export const secondFactorSignIn: FastifyPluginAsync = async (scope) => {
         passkeyOptions: usable.length === 0 || recovery ? null : await passkeys.request(usable, subjectOf(pending)),
         errors,
       })}
-      <p>${linkButton({ text: 'Cancel', href: '/dashboard/sign-in', kind: 'quiet' })}</p>`;
-    return reply.page(plainPage(request, 'Second factor', errors, body, ['passkey.js']), { status });
+      <p>${linkButton({ text: t`Cancel`, href: '/dashboard/sign-in', kind: 'quiet' })}</p>`;
+    return reply.page(plainPage(request, t`Second factor`, errors, body, ['passkey.js']), { status });
   }
 
   scope.get(ASK_PATH, LIMITED, async (request, reply) => {
@@ -97,7 +98,7 @@ export const secondFactorSignIn: FastifyPluginAsync = async (scope) => {
     const pending = await stores.pendingSignIns.find(tokenOf(request));
     if (pending === null) return ended(request, reply);
     if (!hasCsrfToken(request))
-      return show(request, reply, pending, { recovery, errors: [{ field: CODE, text: FORM_EXPIRED }], status: 403 });
+      return show(request, reply, pending, { recovery, errors: [{ field: CODE, text: FORM_EXPIRED() }], status: 403 });
     const user = await stores.users.find(pending.email);
     if (user === null || (await stores.pendingSignIns.attempt(tokenOf(request))) === null) return ended(request, reply);
     const proof = await prove(request, reply, { email: user.email, subject: subjectOf(pending) });
@@ -114,8 +115,8 @@ export const secondFactorSignIn: FastifyPluginAsync = async (scope) => {
 };
 
 const PASSKEY_SIGN_IN = '/dashboard/sign-in/passkey';
-const TITLE = 'Sign in with a passkey';
-const REFUSED = 'This passkey was not accepted. Sign in with your password.';
+const TITLE = (): string => t`Sign in with a passkey`;
+const REFUSED = (): string => t`This passkey was not accepted. Sign in with your password.`;
 
 /**
  * Sign-in with a passkey alone. The authenticator has verified its user with a PIN or a biometric, so it counts as both factors.
@@ -145,7 +146,7 @@ export const passkeySignIn: FastifyPluginAsync = async (scope) => {
     const options = wait === null ? await passkeys.request(null, subjectOf(request)) : null;
     const shown = wait === null ? errors : [mustWait(reply, wait)];
     const body = passkeySignInBody({ csrfToken: token, next, options });
-    return reply.page(plainPage(request, TITLE, shown, body, ['passkey.js']), { status: wait === null ? status : 429 });
+    return reply.page(plainPage(request, TITLE(), shown, body, ['passkey.js']), { status: wait === null ? status : 429 });
   }
 
   scope.get<{ Querystring: { next?: string } }>(PASSKEY_SIGN_IN, LIMITED, async (request, reply) => {
@@ -158,26 +159,27 @@ export const passkeySignIn: FastifyPluginAsync = async (scope) => {
     await scope.readSession(request);
     const form = formOf(request.body);
     const next = ownPath(form.text('next'));
-    if (!hasCsrfToken(request)) return show(request, reply, next, [{ field: null, text: FORM_EXPIRED }], 403);
+    if (!hasCsrfToken(request)) return show(request, reply, next, [{ field: null, text: FORM_EXPIRED() }], 403);
     const find = (id: string) => stores.secondFactors.findByPasskey(id);
     const assertion = await passkeys.readUse(form.exact(CREDENTIAL), subjectOf(request), find, { verified: true });
     const owner = assertion === null ? null : await find(assertion.id);
     const user = owner === null ? null : await stores.users.find(owner.email);
-    if (assertion === null || user === null || !user.hasPassword) return show(request, reply, next, [{ field: null, text: REFUSED }], 422);
+    if (assertion === null || user === null || !user.hasPassword)
+      return show(request, reply, next, [{ field: null, text: REFUSED() }], 422);
     const refusal = await recordUse(stores.secondFactors, user.email, assertion);
     const action = refusal === null ? 'user.second-factor' : 'user.second-factor-failed';
     const subject = refusal === 'copied' ? 'passkey: copied' : 'passkey';
     await recordForUser(request, user.email, { action, subject });
     const start = { method: 'passkey', secondFactor: 'passkey' } as const;
     if (refusal !== null || !(await startSession({ request, reply }, user, start)))
-      return show(request, reply, next, [{ field: null, text: REFUSED }], 422);
+      return show(request, reply, next, [{ field: null, text: REFUSED() }], 422);
     return reply.redirect(next, 303);
   });
 };
 
 /** @param options what to ask the browser; null while the client must wait */
 function passkeySignInBody({ csrfToken: token, next, options }: { csrfToken: string; next: string; options: string | null }): Html {
-  return html`<p class="lead">Your device asks for its PIN, your fingerprint or your face. You need no password.</p>
+  return html`<p class="lead">${t`Your device asks for its PIN, your fingerprint or your face. You need no password.`}</p>
     ${
       options !== null &&
       passkeyForm({
@@ -186,9 +188,9 @@ function passkeySignInBody({ csrfToken: token, next, options }: { csrfToken: str
         kind: 'get',
         options,
         fields: hiddenField('next', next),
-        text: TITLE,
-        otherwise: 'Use your password.',
+        text: TITLE(),
+        otherwise: t`Use your password.`,
       })
     }
-    <p>${link('Sign in with your password', `/dashboard/sign-in?next=${encodeURIComponent(next)}`)}</p>`;
+    <p>${link(t`Sign in with your password`, `/dashboard/sign-in?next=${encodeURIComponent(next)}`)}</p>`;
 }

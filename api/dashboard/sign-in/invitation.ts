@@ -12,9 +12,10 @@ import { providerDecides } from '../../accounts/sessions/role-mapping.ts';
 import { recordEntry } from '../audit.ts';
 import { afterPassword } from '../second-factor/sign-in.ts';
 import { type Html, html } from '../../../report/html/html.ts';
-import { NAME_MAX, ROLE_TEXTS } from '../names.ts';
+import { NAME_MAX, roleText } from '../names.ts';
 import { ownPath } from '../../accounts/sessions/require-session.ts';
 import { continued, startSession } from './start-session.ts';
+import { t } from '../../web/texts.ts';
 
 interface Opened {
   invitation: Invitation;
@@ -26,7 +27,7 @@ interface Opened {
 
 type Answer = FastifyReply | Promise<FastifyReply>;
 const PATH = '/dashboard/invitation/:token';
-const IN_USE = 'There is an account with this address already. Sign in to join with it.';
+const IN_USE = (): string => t`There is an account with this address already. Sign in to join with it.`;
 
 const LIMITED = { config: { network: 'links' } } as const;
 
@@ -68,13 +69,13 @@ export const invitationRoutes: FastifyPluginAsync = async (scope) => {
     const form = formOf(request.body);
     const name = form.text('name');
     const refuse = (errors: FormError[], status: number) => show(request, reply, opened, { errors, status, name });
-    if (!hasCsrfToken(request)) return refuse([{ field: way === 'new_password' ? NEW_PASSWORD : null, text: FORM_EXPIRED }], 403);
+    if (!hasCsrfToken(request)) return refuse([{ field: way === 'new_password' ? NEW_PASSWORD : null, text: FORM_EXPIRED() }], 403);
     if (way === 'join') return finish(request, reply, invitation, async () => signedIn, signedInOf(request).session);
-    if (way !== 'new_password') return refuse([{ field: null, text: IN_USE }], 409);
-    if (!local) return refuse([{ field: null, text: PASSWORDS_OFF }], 403);
+    if (way !== 'new_password') return refuse([{ field: null, text: IN_USE() }], 409);
+    if (!local) return refuse([{ field: null, text: PASSWORDS_OFF() }], 403);
     const password = form.exact(NEW_PASSWORD);
     const errors = newPasswordErrors(password, [invitation.email, organisationName]);
-    if (name.length > NAME_MAX) errors.unshift({ field: 'name', text: `Use at most ${NAME_MAX} characters.` });
+    if (name.length > NAME_MAX) errors.unshift({ field: 'name', text: t`Use at most ${NAME_MAX} characters.` });
     if (errors.length > 0) return refuse(errors, 422);
     return finish(request, reply, invitation, () => newAccount(invitation, { name: name === '' ? null : name, password }));
   });
@@ -101,7 +102,9 @@ export const invitationRoutes: FastifyPluginAsync = async (scope) => {
     if (!accepted.ok && accepted.reason === 'ended') return ended(request, reply);
     if (!accepted.ok) {
       const again = await open(request);
-      return again === null ? ended(request, reply) : show(request, reply, again, { errors: [{ field: null, text: IN_USE }], status: 409 });
+      return again === null
+        ? ended(request, reply)
+        : show(request, reply, again, { errors: [{ field: null, text: IN_USE() }], status: 409 });
     }
     const { invitation, user } = accepted;
     await recordJoin(request, invitation);
@@ -117,9 +120,9 @@ const ended = (request: FastifyRequest, reply: FastifyReply): Answer =>
   reply.page(
     linkEnded(
       request,
-      'This invitation does not work any more',
-      'It was used, canceled or replaced by a newer one, or it is older than 72 hours. Open the newest mail, or ask for a new invitation. If you have joined already, sign in.',
-      linkButton({ text: 'Sign in', href: '/dashboard/sign-in' }),
+      t`This invitation does not work any more`,
+      t`It was used, canceled or replaced by a newer one, or it is older than 72 hours. Open the newest mail, or ask for a new invitation. If you have joined already, sign in.`,
+      linkButton({ text: t`Sign in`, href: '/dashboard/sign-in' }),
     ),
     { status: 404 },
   );
@@ -174,12 +177,12 @@ function invitationPage(options: InvitationPage): Html {
   const { request, invitation, organisationName, errors = [] } = options;
   return plainPage(
     request,
-    `Join ${organisationName}`,
+    t`Join ${organisationName}`,
     errors,
-    html`<p class="lead">${invitation.createdBy} invites you to ${organisationName} on Curbcut.</p>
+    html`<p class="lead">${t`${invitation.createdBy} invites you to ${organisationName} on Curbcut.`}</p>
       ${definitions([
-        ['E-mail address', invitation.email],
-        ['Role', `${ROLE_TEXTS[invitation.role].name}: ${ROLE_TEXTS[invitation.role].may}`],
+        [t`E-mail address`, invitation.email],
+        [t`Role`, roleText(invitation.role)],
       ])}
       ${wayToJoin(options)}`,
   );
@@ -192,20 +195,20 @@ function wayToJoin(options: InvitationPage): Html {
     provider !== null && html`<p>${linkButton({ text: provider, href: `/dashboard/sign-in/oidc?next=${next}`, kind })}</p>`;
   switch (options.way) {
     case 'join':
-      return html`<form method="post">${hiddenField('_csrf', csrfToken)} ${button({ text: 'Join', kind: 'primary' })}</form>`;
+      return html`<form method="post">${hiddenField('_csrf', csrfToken)} ${button({ text: t`Join`, kind: 'primary' })}</form>`;
     case 'new_password':
       return html`${local && newPasswordForm(options)} ${atProvider(local ? 'secondary' : 'primary')}`;
     case 'sign_in':
-      return html`<p>This address has an account. Sign in, and then join.</p>
-        ${local && html`<p>${linkButton({ text: 'Sign in with your password', href: `/dashboard/sign-in?next=${next}`, kind: 'primary' })}</p>`}
+      return html`<p>${t`This address has an account. Sign in, and then join.`}</p>
+        ${local && html`<p>${linkButton({ text: t`Sign in with your password`, href: `/dashboard/sign-in?next=${next}`, kind: 'primary' })}</p>`}
         ${atProvider(local ? 'secondary' : 'primary')}`;
     case 'other_account':
       return html`${notice({
         kind: 'warn',
-        title: 'You are signed in with another address',
-        body: html`You are signed in as ${signedIn?.email}, and the invitation is for another address. Sign out, and then open the link again.`,
+        title: t`You are signed in with another address`,
+        body: t`You are signed in as ${signedIn?.email}, and the invitation is for another address. Sign out, and then open the link again.`,
       })}
-        <form method="post" action="/dashboard/sign-out">${hiddenField('_csrf', csrfToken)} ${button({ text: 'Sign out' })}</form>`;
+        <form method="post" action="/dashboard/sign-out">${hiddenField('_csrf', csrfToken)} ${button({ text: t`Sign out` })}</form>`;
   }
 }
 
@@ -213,6 +216,6 @@ const newPasswordForm = ({ csrfToken, invitation, name, errors = [] }: Invitatio
   html`<form method="post" novalidate>
     ${hiddenField('_csrf', csrfToken)}
     ${usernameField(invitation.email)}
-    ${textField({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', error: errorOf(errors, 'name') })}
-    ${newPasswordField(errors)} ${button({ text: 'Join', kind: 'primary' })}
+    ${textField({ name: 'name', label: t`Your name`, value: name, autocomplete: 'name', error: errorOf(errors, 'name') })}
+    ${newPasswordField(errors)} ${button({ text: t`Join`, kind: 'primary' })}
   </form>`;

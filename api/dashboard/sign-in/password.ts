@@ -16,11 +16,13 @@ import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import { PASSWORD_WAIT_MS } from '../../../stores/accounts/passwords.ts';
 import type { Users } from '../../../stores/accounts/users.ts';
 import { createSharedLookups } from '../../http/networks/credentials.ts';
+import { m, t, tr } from '../../web/texts.ts';
 
 /** The same for an unknown address, a wrong password, and an account without a password. */
-const WRONG = 'The e-mail address or the password is not correct.';
-const MISSING = { email: 'Enter your e-mail address.', password: 'Enter your password.' };
-const UNSAVED = 'Your session has ended, so the form was not saved and nothing was changed. Sign in, and fill in the form again.';
+const WRONG = (): string => t`The e-mail address or the password is not correct.`;
+const MISSING = { email: m`Enter your e-mail address.`, password: m`Enter your password.` };
+const UNSAVED = (): string =>
+  t`Your session has ended, so the form was not saved and nothing was changed. Sign in, and fill in the form again.`;
 
 interface Shown {
   next: string;
@@ -55,12 +57,12 @@ export const signInRoutes: FastifyPluginAsync = async (scope) => {
     const form = formOf(request.body);
     const typed = { next: ownPath(form.text('next')), email: form.text('email') };
     const refuse = (errors: FormError[], status = 422) => show(request, reply, { ...typed, errors, status });
-    if (!local) return refuse([{ field: null, text: PASSWORDS_OFF }], 403);
+    if (!local) return refuse([{ field: null, text: PASSWORDS_OFF() }], 403);
     // Nothing was changed: the person enters the password again.
-    if (!hasCsrfToken(request)) return refuse([{ field: 'password', text: FORM_EXPIRED }], 403);
+    if (!hasCsrfToken(request)) return refuse([{ field: 'password', text: FORM_EXPIRED() }], 403);
     const password = form.exact('password');
     const missing = [typed.email === '' ? 'email' : null, password === '' ? 'password' : null].filter((field) => field !== null);
-    if (missing.length > 0) return refuse(missing.map((field) => ({ field, text: MISSING[field as keyof typeof MISSING] })));
+    if (missing.length > 0) return refuse(missing.map((field) => ({ field, text: tr(MISSING[field as keyof typeof MISSING]) })));
     const network = networkOf(request.address);
     const email = typed.email.toLowerCase();
     const tooMany = (seconds: number) => refuse([mustWait(reply, seconds)], 429);
@@ -78,10 +80,10 @@ export const signInRoutes: FastifyPluginAsync = async (scope) => {
     const { user } = checked;
     if (user === null) {
       recordSignInFailure(request, email);
-      return refuse([{ field: 'password', text: WRONG }]);
+      return refuse([{ field: 'password', text: WRONG() }]);
     }
     const path = await afterPassword({ request, reply }, user, { next: typed.next });
-    return path === null ? refuse([{ field: 'password', text: WRONG }]) : reply.redirect(path, 303);
+    return path === null ? refuse([{ field: 'password', text: WRONG() }]) : reply.redirect(path, 303);
   });
 
   scope.post('/dashboard/sign-out', async (request, reply) => {
@@ -99,9 +101,9 @@ export const signInRoutes: FastifyPluginAsync = async (scope) => {
 function messageOf({ signedOut, deleted, problem, unsaved }: { signedOut?: string; deleted?: string; problem?: string; unsaved?: string }) {
   const text = problemText(problem);
   if (text !== null) return notice({ kind: 'bad', body: text, announce: true });
-  if (unsaved !== undefined) return notice({ kind: 'warn', body: UNSAVED, announce: true });
-  if (deleted !== undefined) return notice({ kind: 'good', body: 'Your account is deleted, and you are signed out.', announce: true });
-  return signedOut === undefined ? null : notice({ kind: 'good', body: 'You are signed out.', announce: true });
+  if (unsaved !== undefined) return notice({ kind: 'warn', body: UNSAVED(), announce: true });
+  if (deleted !== undefined) return notice({ kind: 'good', body: t`Your account is deleted, and you are signed out.`, announce: true });
+  return signedOut === undefined ? null : notice({ kind: 'good', body: t`You are signed out.`, announce: true });
 }
 
 interface SignInPage {
@@ -126,7 +128,7 @@ interface SignInPage {
 
 function signInPage(options: SignInPage): Html {
   const { request, next, errors = [], provider, local, passkeys, usable, message } = options;
-  const title = 'Sign in';
+  const title = t`Sign in`;
   return plainPage(
     request,
     title,
@@ -136,12 +138,12 @@ function signInPage(options: SignInPage): Html {
         !usable &&
         notice({
           kind: 'warn',
-          title: 'Sign-in needs HTTPS',
-          body: 'The public address of this service starts with http://, so browsers do not keep the session. Set PUBLIC_BASE_URL to an https address.',
+          title: t`Sign-in needs HTTPS`,
+          body: t`The public address of this service starts with http://, so browsers do not keep the session. Set PUBLIC_BASE_URL to an https address.`,
         })
       }
       ${local && passwordForm(options)}
-      ${passkeys && html`<p>${linkButton({ text: 'Sign in with a passkey', href: `/dashboard/sign-in/passkey?next=${encodeURIComponent(next)}` })}</p>`}
+      ${passkeys && html`<p>${linkButton({ text: t`Sign in with a passkey`, href: `/dashboard/sign-in/passkey?next=${encodeURIComponent(next)}` })}</p>`}
       ${provider !== null && html`<p>${linkButton({ text: provider, href: `/dashboard/sign-in/oidc?next=${encodeURIComponent(next)}` })}</p>`}`,
   );
 }
@@ -150,31 +152,28 @@ const passwordForm = ({ csrfToken, next, email, errors = [] }: SignInPage): Html
   html`<form method="post" action="/dashboard/sign-in" novalidate>
       ${hiddenField('_csrf', csrfToken)} ${hiddenField('next', next)}
       ${emailField(errors, { value: email })}
-      ${passwordField({ name: 'password', label: 'Password', autocomplete: 'current-password', error: errorOf(errors, 'password') })}
-      ${button({ text: 'Sign in', kind: 'primary' })}
+      ${passwordField({ name: 'password', label: t`Password`, autocomplete: 'current-password', error: errorOf(errors, 'password') })}
+      ${button({ text: t`Sign in`, kind: 'primary' })}
     </form>
-    <p>${link('Forgot your password?', '/dashboard/reset-password')}</p>`;
+    <p>${link(t`Forgot your password?`, '/dashboard/reset-password')}</p>`;
 
 const SIGN_IN_PROBLEMS = {
-  provider_down: 'The identity provider cannot be used at the moment. Try again in a few minutes.',
-  expired: 'The sign-in took too long, or it was completed before. Sign in again.',
-  refused: 'The identity provider refused the sign-in, or its answer was not valid. Sign in again.',
-  unverified_email: 'The identity provider does not say that your e-mail address is verified. Ask the administrator of this service.',
-  unknown_user: 'There is no account for your e-mail address. Ask an owner of your organisation to invite you.',
-  no_role: 'None of your groups at the identity provider gives you access. Ask the administrator of this service.',
-  groups_unknown:
-    'The identity provider did not say which groups you are in, as if there are too many. Ask the administrator of this service.',
-  groups_absent:
-    'The identity provider sent no groups. Ask the administrator of this service to check oidc.scopes and oidc.roleMapping.claim; the log of the API has both.',
-  other_identity:
-    'Your e-mail address is linked to another account at the identity provider. The administrator can unlink it: curbcut-admin user unlink.',
-  too_many: 'There were too many attempts. Try again in a few minutes.',
+  provider_down: m`The identity provider cannot be used at the moment. Try again in a few minutes.`,
+  expired: m`The sign-in took too long, or it was completed before. Sign in again.`,
+  refused: m`The identity provider refused the sign-in, or its answer was not valid. Sign in again.`,
+  unverified_email: m`The identity provider does not say that your e-mail address is verified. Ask the administrator of this service.`,
+  unknown_user: m`There is no account for your e-mail address. Ask an owner of your organisation to invite you.`,
+  no_role: m`None of your groups at the identity provider gives you access. Ask the administrator of this service.`,
+  groups_unknown: m`The identity provider did not say which groups you are in, as if there are too many. Ask the administrator of this service.`,
+  groups_absent: m`The identity provider sent no groups. Ask the administrator of this service to check oidc.scopes and oidc.roleMapping.claim; the log of the API has both.`,
+  other_identity: m`Your e-mail address is linked to another account at the identity provider. The administrator can unlink it: curbcut-admin user unlink.`,
+  too_many: m`There were too many attempts. Try again in a few minutes.`,
 } as const;
 export type SignInProblem = keyof typeof SIGN_IN_PROBLEMS;
 
 /** The text of a problem in an address; null if there is no such problem. */
 function problemText(problem: unknown): string | null {
-  return typeof problem === 'string' && Object.hasOwn(SIGN_IN_PROBLEMS, problem) ? SIGN_IN_PROBLEMS[problem as SignInProblem] : null;
+  return typeof problem === 'string' && Object.hasOwn(SIGN_IN_PROBLEMS, problem) ? tr(SIGN_IN_PROBLEMS[problem as SignInProblem]) : null;
 }
 
 /** `perKey`: of one /24 of IPv4 or one /48 of IPv6, so that no network takes all places. */

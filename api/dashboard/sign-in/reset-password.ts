@@ -11,6 +11,7 @@ import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.
 import { recordForUser } from '../audit.ts';
 import { afterPassword } from '../second-factor/sign-in.ts';
 import { html, type Html } from '../../../report/html/html.ts';
+import { t } from '../../web/texts.ts';
 
 export const RESET_PATH = '/dashboard/reset-password';
 const LIMITED = { config: { network: 'links' } } as const;
@@ -48,9 +49,9 @@ export const resetRoutes: FastifyPluginAsync = async (scope) => {
     const email = formOf(request.body).text('email').toLowerCase();
     const refuse = (error: FormError, status = 422) =>
       reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail, email, errors: [error] }), { status });
-    if (!hasCsrfToken(request)) return refuse({ field: 'email', text: FORM_EXPIRED }, 403);
+    if (!hasCsrfToken(request)) return refuse({ field: 'email', text: FORM_EXPIRED() }, 403);
     if (!mail) return reply.page(resetRequestPage({ request, csrfToken: '', mail }), { status: 403 });
-    if (!isEmailAddress(email)) return refuse({ field: 'email', text: 'Enter an e-mail address such as name@example.com.' });
+    if (!isEmailAddress(email)) return refuse({ field: 'email', text: t`Enter an e-mail address such as name@example.com.` });
     const decision = scope.networkLimits.admit('reset-address', request.address);
     if (!decision.ok) return refuse(mustWait(reply, decision.retryAfterSeconds), 429);
     await Promise.all([sendLink(email), new Promise((resolve) => setTimeout(resolve, ANSWER_AFTER_MS))]);
@@ -69,7 +70,7 @@ export const resetRoutes: FastifyPluginAsync = async (scope) => {
     const { email } = reset;
     const refuse = (errors: FormError[], status = 422) =>
       reply.page(newPasswordPage({ request, csrfToken: csrfToken(request, reply), email, errors }), { status });
-    if (!hasCsrfToken(request)) return refuse([{ field: NEW_PASSWORD, text: FORM_EXPIRED }], 403);
+    if (!hasCsrfToken(request)) return refuse([{ field: NEW_PASSWORD, text: FORM_EXPIRED() }], 403);
     const password = formOf(request.body).exact(NEW_PASSWORD);
     const errors = newPasswordErrors(password, [email]);
     if (errors.length > 0) return refuse(errors);
@@ -88,9 +89,9 @@ export const resetRoutes: FastifyPluginAsync = async (scope) => {
 const ended = (request: Parameters<typeof linkEnded>[0]) =>
   linkEnded(
     request,
-    'This link does not work any more',
-    'It was used, it is older than one hour, or there is a newer one. Ask for a new link.',
-    linkButton({ text: 'Get a new link', href: RESET_PATH }),
+    t`This link does not work any more`,
+    t`It was used, it is older than one hour, or there is a newer one. Ask for a new link.`,
+    linkButton({ text: t`Get a new link`, href: RESET_PATH }),
   );
 
 interface LinkPage {
@@ -105,34 +106,34 @@ function resetRequestPage(options: LinkPage & { email?: string; mail: boolean; s
   if (!mail)
     return plainPage(
       request,
-      'Forgotten password',
+      t`Forgotten password`,
       [],
-      html`<p class="lead">This service does not send mail.</p>
-        <p>Ask the administrator of this service to set a new password.</p>
-        <p>${linkButton({ text: 'Back to sign-in', href: '/dashboard/sign-in' })}</p>`,
+      html`<p class="lead">${t`This service does not send mail.`}</p>
+        <p>${t`Ask the administrator of this service to set a new password.`}</p>
+        <p>${linkButton({ text: t`Back to sign-in`, href: '/dashboard/sign-in' })}</p>`,
     );
   if (sent !== undefined)
     return plainPage(
       request,
-      'Check your mail',
+      t`Check your mail`,
       [],
       html`${notice({
         kind: 'good',
         announce: true,
-        body: html`If ${sent} has an account with a password, we try to send it a link to set a new one, at most three times in an hour. The link works once, for one hour.`,
+        body: t`If ${sent} has an account with a password, we try to send it a link to set a new one, at most three times in an hour. The link works once, for one hour.`,
       })}
-      <p>If no mail arrives within a few minutes, look into the folder for spam. Mail servers also refuse some addresses and senders: then ask an owner of your organisation for help.</p>
-      <p>${linkButton({ text: 'Back to sign-in', href: '/dashboard/sign-in' })}</p>`,
+      <p>${t`If no mail arrives within a few minutes, look into the folder for spam. Mail servers also refuse some addresses and senders: then ask an owner of your organisation for help.`}</p>
+      <p>${linkButton({ text: t`Back to sign-in`, href: '/dashboard/sign-in' })}</p>`,
     );
   return plainPage(
     request,
-    'Forgotten password',
+    t`Forgotten password`,
     errors,
-    html`<p class="lead">Enter your e-mail address. If it has an account with a password, we send a link to set a new one.</p>
+    html`<p class="lead">${t`Enter your e-mail address. If it has an account with a password, we send a link to set a new one.`}</p>
       <form method="post" action="/dashboard/reset-password" novalidate>
         ${hiddenField('_csrf', csrfToken)}
         ${emailField(errors, { value: email })}
-        ${button({ text: 'Send link', kind: 'primary' })}
+        ${button({ text: t`Send link`, kind: 'primary' })}
       </form>`,
   );
 }
@@ -140,12 +141,12 @@ function resetRequestPage(options: LinkPage & { email?: string; mail: boolean; s
 const newPasswordPage = ({ request, csrfToken, email, errors = [] }: LinkPage & { email: string }): Html =>
   plainPage(
     request,
-    'Set a new password',
+    t`Set a new password`,
     errors,
-    html`<p class="lead">For ${email}. All your sessions end.</p>
+    html`<p class="lead">${t`For ${email}. All your sessions end.`}</p>
       <form method="post" novalidate>
         ${hiddenField('_csrf', csrfToken)}
         ${usernameField(email)}
-        ${newPasswordField(errors)} ${button({ text: 'Set password', kind: 'primary' })}
+        ${newPasswordField(errors)} ${button({ text: t`Set password`, kind: 'primary' })}
       </form>`,
   );
