@@ -53,6 +53,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       findMany: async (ids: readonly string[]) => (await scans.findMany(ids)).filter(({ organisation }) => organisation === id),
       search: (search: Parameters<typeof scans.search>[1]) => scans.search(id, search),
       trend: async (row: ScanRow, limit: number) => (row.organisation === id ? scans.trend(row, limit) : []),
+      checksOf: (scanId: string) => scans.checksOf(id, scanId),
       previousDone: async (row: ScanRow) => (row.organisation === id ? scans.previousDone(row) : null),
     },
     keys: {

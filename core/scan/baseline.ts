@@ -124,6 +124,7 @@ export const BaselineDifference = Type.Object({
 export type BaselineDifference = Static<typeof BaselineDifference>;
 
 export const CHECK_ANSWERS = ['fixed', 'still_there', 'new', 'unknown'] as const;
+export type CheckAnswer = (typeof CHECK_ANSWERS)[number];
 
 /**
  * Why a check has no answer:

@@ -53,7 +53,7 @@ const unreadable: ReadFindings = async () => null;
 
 async function listed(view: ReportView, query: Partial<CauseQuery>, read: ReadFindings): Promise<string> {
   const selected = await selectCauses(view, { ...ALL_CAUSES, ...query }, read);
-  return String(causeList({ ...selected, scanId: 'a', view, mayAccept: false }));
+  return String(causeList({ ...selected, scanId: 'a', view, mayAccept: false, checks: new Map(), mayCheck: false }));
 }
 const rangeOf = (markup: string): string => /<span id="causes-shown">([^<]*)</.exec(markup)?.[1] ?? '';
 
@@ -152,7 +152,7 @@ describe('the page of a page', () => {
     edit(view);
     const page = view.pages[0] as Parameters<typeof pageBody>[0]['page'];
     const findings = await readPageFindings(page.findings, readerOf(objects).read);
-    return String(pageBody({ scanId: 'a', view, at: 1, page, findings }));
+    return String(pageBody({ scanId: 'a', view, at: 1, page, findings, write: null, checked: undefined }));
   }
 
   it('does not say that a page with advice has nothing', async () => {

@@ -14,7 +14,7 @@ import { useWeb } from './web.ts';
 
 const URL = 'https://example.com/';
 /** What a page of a scan may have, for any scan. */
-const HTML_MAX_BYTES = 150 * 1024;
+const HTML_MAX_BYTES = 170 * 1024;
 const HEIGHT_MAX_PX = 4_000;
 const SIZES = [
   { width: 1280, height: 800 },
@@ -130,6 +130,28 @@ describe('the root causes of a scan', () => {
     const own = report.pictures.filter(({ page_url }) => page_url === url).length;
     expect(shown).to.equal(own).and.be.below(causes);
     await expectAccessible(page, 'dashboard-scan-page-map');
+  });
+
+  it('can be checked again without scripts: the answer comes first, leads back, and is shown at the cause', async () => {
+    const { page, report } = await open(4, 75, { javaScriptEnabled: false });
+    const { fingerprint } = report.groups[0]!;
+    const line = page.locator(`#cause-${fingerprint}`);
+    await follow(line.getByRole('button', { name: /^Check again/ }));
+    const check = page.locator('#check');
+    expect(await check.innerText()).to.match(/^This checks “.+” \(.+\) on https:\/\/example\.com\//);
+    const id = new globalThis.URL(page.url()).pathname.split('/').pop()!;
+    const checked = { answer: 'still_there', before: 12, left: 3, new: 1 } as const;
+    const baseline = { optional: false, check: { cause: fingerprint }, checked };
+    await web.stores.scans.mirror(id, { phase: 'done', finishedAt: new Date(), outcome: { ...outcomeOf(report), baseline } });
+    await page.reload();
+    expect(await check.innerText())
+      .to.match(/^Still there: 3 of 12 violations\s/)
+      .and.include('The page has 1 violation that the earlier scan');
+    await expectAccessible(page, 'dashboard-check');
+    await follow(check.getByRole('link', { name: 'the scan that found it' }));
+    expect(await page.locator('#causes .cause').count()).to.equal(1);
+    await follow(line.getByRole('link', { name: 'Still there: 3 of 12 violations' }));
+    expect(new globalThis.URL(page.url()).pathname).to.include(id);
   });
 
   it('are summed up by success criterion, and nothing in it claims conformance', async () => {

@@ -1,11 +1,13 @@
 /** The root causes of a scan, filtered and in parts. Filters and place are kept in the address, so that a view can be shared. Pure. */
 import { criterionTitle } from '../../../report/rules/success-criteria.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
+import type { ScanRow } from '../../../stores/scans/scan-row.ts';
 import { KNOWN_ISSUES_PATH, pagePath } from '../../../core/web-paths.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { pictureName } from '../../scans/scan-views.ts';
-import { button, type Choice, filters, hiddenField, link, pagination, tabs, visuallyHidden } from '../../web/components.ts';
+import { actions, button, type Choice, filters, hiddenField, link, pagination, tabs, visuallyHidden } from '../../web/components.ts';
 import { html, type Html, NOTHING } from '../../../report/html/html.ts';
+import { checkButton, checkLink } from '../scans/check.ts';
 import { choiceFilter } from '../scans/list-query.ts';
 import { CAUSES, count, ELEMENTS, number, siteLink } from '../scans/words.ts';
 import { hasState, statesIn } from '../../../report/html/filters.ts';
@@ -29,6 +31,10 @@ export interface CausesData extends SelectedCauses {
   scanId: string;
   /** Whether the person may accept known issues. */
   mayAccept: boolean;
+  /** The newest done check of each root cause. */
+  checks: ReadonlyMap<string, ScanRow>;
+  /** Whether the page has the form of checks. */
+  mayCheck: boolean;
   view: Pick<ReportView, 'leading' | 'to_pass' | 'causes' | 'pages' | 'score' | 'advice_elements' | 'cause_rules' | 'pictures'>;
 }
 
@@ -53,7 +59,7 @@ export function causeList(data: CausesData): Html {
     }
     ${lines.length === 0 ? html`<p>${NOTHING_FOUND[query.list]}</p>` : html`${!isNarrowed && query.part === 1 && intro(data)} ${filterForm(data)}`}
     ${lines.length > 0 && html`<p><span id="causes-shown">${rangeText(data)}</span> ${sizeLink(data)}</p>`}
-    ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { view, open: at < (saysWhatToFix(view) ? 1 : OPEN), pictureSrc: (name) => picturePath(scanId, pictureName(name)), action: data.mayAccept && query.list === 'violations' && acceptLink(data, cause) }))}</ul>`}
+    ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { view, open: at < (saysWhatToFix(view) ? 1 : OPEN), pictureSrc: (name) => picturePath(scanId, pictureName(name)), action: query.list === 'violations' && causeActions(data, cause) }))}</ul>`}
     ${pagination({
       previous: query.part > 1 ? causesHref(scanId, { ...query, part: query.part - 1 }) : null,
       next: query.part * query.size < matching ? causesHref(scanId, { ...query, part: query.part + 1 }) : null,
@@ -173,10 +179,12 @@ export const picturePath = (scanId: string, name: string): string => `/dashboard
 const acceptPath = (scanId: string, fingerprint: string): string =>
   `${KNOWN_ISSUES_PATH}/new?${new URLSearchParams({ scan: scanId, cause: fingerprint })}`;
 
-/** Screen readers tell the links apart by what the page calls the causes. */
-function acceptLink({ scanId, view }: CausesData, { line }: ShownCause): Html {
+/** What a person can do about a root cause. Screen readers tell the actions apart by what the page calls the causes. */
+function causeActions({ scanId, view, mayAccept, checks, mayCheck }: CausesData, { line, cause }: ShownCause): Html {
   const { fingerprint, rule, element, elements, known_elements: known = 0 } = line;
-  if (known >= elements) return NOTHING;
-  const text = html`Accept as known ${visuallyHidden(`${titleOf(view, rule)} ${element}`)}`;
-  return html`<p>${link(text, acceptPath(scanId, fingerprint))}</p>`;
+  const what = `${titleOf(view, rule)} ${element}`;
+  const url = cause?.page_urls[0];
+  const check = mayCheck && url !== undefined && checkButton({ url, cause: fingerprint }, what);
+  const accept = mayAccept && known < elements && link(html`Accept as known ${visuallyHidden(what)}`, acceptPath(scanId, fingerprint));
+  return html`${checkLink(checks.get(fingerprint))} ${(check || accept) && actions(check, accept)}`;
 }

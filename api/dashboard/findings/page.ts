@@ -1,5 +1,7 @@
 /** The list of the pages of a scan, and one of them: what was found on it, where, and with which pictures. */
+import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import { mayCall } from '../../../core/accounts.ts';
 import type { PageCauses } from '../../../report/view/findings.ts';
 import type { ReportView, ViewPage } from '../../../report/view/schema.ts';
 import { criteriaPath, pagePath, pagesPath, scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
@@ -9,10 +11,13 @@ import { criteriaCounts, criteriaTable } from '../../../report/html/criteria.ts'
 import { html, type Html } from '../../../report/html/html.ts';
 import { pageFindings } from '../../../report/html/page-findings.ts';
 import { pageName, testedBadge } from '../../../report/html/pages.ts';
+import { checkButton, checkForm, checkLink, newestOfPage } from '../scans/check.ts';
 import { number, partsOf, siteLink, violations } from '../scans/words.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError } from '../../http/errors.ts';
+import { callerOf } from '../../http/plugins/auth.ts';
 import { scanOf } from '../scans/routes.ts';
 import { titledPage } from '../forms.ts';
 import { picturePath } from './list.ts';
@@ -59,7 +64,10 @@ export const findingPages: FastifyPluginAsync = async (scope) => {
     // What was not tested has no findings: the list says why.
     if (!page?.tested) throw new ApiError('not_found');
     const findings = await readPageFindings(page.findings, findingsReader(request, row));
-    const data = { scanId: row.id, view, at, page, findings };
+    const checked = newestOfPage(await storesOf(request).scans.checksOf(row.id), page.url);
+    const { csrfToken } = request.viewer!;
+    const write = mayCall(callerOf(request), 'scans:write') ? { csrfToken, idempotencyKey: randomUUID() } : null;
+    const data = { scanId: row.id, view, at, page, findings, write, checked };
     const trail = [...trailTo(row), { text: 'Pages', href: pagesPath(row.id) }];
     return reply.page(titledPage({ request, title: pageTitle(data), active: 'scans', trail, body: pageBody(data) }));
   });
@@ -73,13 +81,17 @@ export interface ScanPageOfSite {
   page: Extract<ViewPage, { tested: true }>;
   /** Null: it could not be read, or the page has none. */
   findings: PageCauses | null;
+  /** Null if the person may not start scans. */
+  write: Parameters<typeof checkForm>[1] | null;
+  /** The newest done check of the page. */
+  checked: ScanRow | undefined;
 }
 
 export const pageTitle = ({ at, page, view }: Pick<ScanPageOfSite, 'at' | 'page' | 'view'>): string =>
   `Page ${number(at)} of ${number(view.pages.length)}: ${pageName(page)}`;
 
 export function pageBody(data: ScanPageOfSite): Html {
-  const { scanId, view, at, page, findings } = data;
+  const { scanId, view, at, page, findings, write, checked } = data;
   return html`<p>${siteLink(page.url)}</p>
     ${neighbours(scanId, view.pages, at)}
     <section class="card" aria-labelledby="facts-title">
@@ -89,6 +101,7 @@ export function pageBody(data: ScanPageOfSite): Html {
         ['Violations', violations(page.counts)],
         ['Test', testedBadge(page)],
       ])}
+      ${checkLink(checked)} ${write !== null && html`${checkForm(scanId, write)}<p>${checkButton({ url: page.url })}</p>`}
     </section>
     ${findings === null ? withoutFindings(data) : foundParts(data, findings)}`;
 }

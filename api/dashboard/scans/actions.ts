@@ -5,12 +5,13 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { auditName } from '../../../core/accounts.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
-import { isUuid } from '../../../core/uuid.ts';
-import { SCANS_PATH } from '../../../core/web-paths.ts';
+import { isUuid, uuidOf } from '../../../core/uuid.ts';
+import { scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
 import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import type { SubmittedAuth } from '../../../core/scan/sign-in.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
 import { cancelScan, recordScan } from '../../scans/cancellation.ts';
+import { planCheck } from '../../scans/check.ts';
 import { deleteScan } from '../../scans/deletion.ts';
 import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
@@ -24,6 +25,7 @@ import type { FormError } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { titledPage } from '../forms.ts';
 import { createScanForm, newScanBody, type ScanFormValues } from './scan-form.ts';
+import { checkPath, readCheck } from './check.ts';
 import { admit } from './deps.ts';
 import { scanOf, sendScanPage } from './routes.ts';
 
@@ -57,7 +59,10 @@ async function submit(
 ): Promise<string> {
   const { submissions, metrics } = request.server;
   await admit(request, reply, 'submissions');
-  const key = formOf(request.body).text('idempotency_key');
+  const form = formOf(request.body);
+  const [formKey, check] = [form.text('idempotency_key'), form.text('check')];
+  // A page has one form for all checks.
+  const key = check === '' ? formKey : uuidOf(`${formKey} ${check}`);
   const submission = {
     organisation: callerOf(request).organisation.id,
     submittedBy: auditName(callerOf(request).actor),
@@ -66,7 +71,7 @@ async function submit(
     metadata,
     ...(auth && { auth }),
     partial,
-    idempotency: isUuid(key) ? { key: FORM_KEY + key, fingerprint: fingerprintOf(content) } : null,
+    idempotency: isUuid(formKey) ? { key: FORM_KEY + key, fingerprint: fingerprintOf(content) } : null,
     origin: { requestId: request.id, traceparent: request.span?.traceparent },
   };
   const logger = request.server.logger.child({ request: request.id });
@@ -162,6 +167,21 @@ export const scanActions: FastifyPluginAsync = async (scope) => {
       const status = statusOf(refusal);
       const idempotencyKey = keyAfter(request, status);
       return sendScanPage(request, reply, { row, message: { kind: 'bad', text: textOf(refusal) }, status, idempotencyKey });
+    }
+  });
+
+  scope.post(checkPath(':id'), { config }, async (request, reply) => {
+    const row = await scanOf(request);
+    const { url, cause } = readCheck(formOf(request.body).text('check'));
+    try {
+      const planned = await planCheck({ scan: row.id, ...(cause !== undefined && { cause }) }, url, (id) =>
+        storesOf(request).scans.find(id),
+      );
+      const id = await submit(request, reply, { ...planned, partial: false, content: { url, cause } });
+      return await reply.redirect(scanPath(id), 303);
+    } catch (error) {
+      const refusal = explained(error, reply);
+      return sendScanPage(request, reply, { row, message: { kind: 'bad', text: textOf(refusal) }, status: statusOf(refusal) });
     }
   });
 

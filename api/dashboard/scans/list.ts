@@ -16,6 +16,7 @@ import { dashboardPage } from '../../web/layout.ts';
 import { sendFragment } from './deps.ts';
 import {
   count,
+  kindBadge,
   nothingYet,
   number,
   originOf,
@@ -25,7 +26,6 @@ import {
   progressText,
   shown,
   stateBadge,
-  testBadge,
   verdictBadge,
   verdictWords,
   violations,
@@ -155,7 +155,7 @@ function scanRow(row: ScanRow, names: ActorNames): TableRow {
     id: `scan-${id}`,
     cells: [
       html`<a id="scan-link-${id}" href="/dashboard/scans/${id}">${host}<span class="soft address">${shown(path, 80)}</span></a>${version !== '' && html`<span class="small soft address">${shown(version, 80)}</span>`}`,
-      html`${stateBadge(phase)} ${testBadge(row)}${counting && html`<span class="small soft scan-progress">${progressText(pages)}</span>`}`,
+      html`${stateBadge(phase)} ${kindBadge(row)}${counting && html`<span class="small soft scan-progress">${progressText(pages)}</span>`}`,
       outcome === null ? nothingYet : number(outcome.score),
       outcome === null ? nothingYet : violations(outcome.violations),
       verdictBadge(row),

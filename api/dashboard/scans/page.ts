@@ -5,7 +5,7 @@ import { criteriaPath, scanPath, sitePath } from '../../../core/web-paths.ts';
 import { CONVERTED_MAX_BYTES } from '../../../report/schema/export-size.ts';
 import type { CsvTable } from '../../../report/schema/objects.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
-import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { isCheck, type ScanRow } from '../../../stores/scans/scan-row.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
 import {
   actions,
@@ -29,7 +29,8 @@ import { causesHref, type SelectedCauses } from '../findings/select.ts';
 import { fixToPassCard } from '../../../report/html/result.ts';
 import { differenceLater } from './difference.ts';
 import { metadataList, optionList, scanResult } from './result.ts';
-import { date, number, pagesText, partsOf, PHASE_WORDS, progressText, scanFacts, siteLink, testBadge } from './words.ts';
+import { checkForm, checkNotice } from './check.ts';
+import { date, kindBadge, number, pagesText, partsOf, PHASE_WORDS, progressText, scanFacts, siteLink } from './words.ts';
 import { trendChart, type TrendPoint } from './trend.ts';
 
 export interface ScanPageData {
@@ -48,6 +49,10 @@ export interface ScanPageData {
   mayAccept: boolean;
   /** Whether it is canceled in the cluster only. */
   ofManifest: boolean;
+  /** The newest done check of each root cause. */
+  checks: ReadonlyMap<string, ScanRow>;
+  /** What the root cause of a check is called. Null: unknown, or it is about none. */
+  checkedCause: string | null;
   /** What a person needs to change something. Null: they may only read. */
   write: { csrfToken: string; idempotencyKey: string; credits: number | null } | null;
   /** The result of what the person did. */
@@ -55,10 +60,11 @@ export interface ScanPageData {
 }
 
 /** The title of the page: screen readers read it first, and the time tells the tabs of two scans apart. */
-export function scanTitle({ options, phase, passed, createdAt }: ScanRow): string {
+export function scanTitle(row: ScanRow): string {
+  const { options, phase, passed, createdAt } = row;
   const verdict = passed === null || !isTerminal(phase) ? '' : passed ? ', passed' : ', not passed';
   const state = isTerminal(phase) ? PHASE_WORDS[phase].text.toLowerCase() : 'in progress';
-  return `Scan of ${partsOf(options.url).host}: ${state}${verdict}, ${date(createdAt)}`;
+  return `${isCheck(row) ? 'Check' : 'Scan'} of ${partsOf(options.url).host}: ${state}${verdict}, ${date(createdAt)}`;
 }
 
 export function scanBody(data: ScanPageData): Html {
@@ -68,18 +74,18 @@ export function scanBody(data: ScanPageData): Html {
   return html`${breadcrumb([{ text: 'Scans', href: list }, { text: host }])}
     ${message !== null && notice({ kind: message.kind, title: message.text, announce: true })}
     <div class="page-head">
-      <h1>Scan of <span class="address">${host}${path !== '/' && html`<wbr />${path}`}</span></h1>
-      ${row.test && html`<p class="badges">${testBadge(row)}</p>`}
+      <h1>${isCheck(row) ? 'Check' : 'Scan'} of <span class="address">${host}${path !== '/' && html`<wbr />${path}`}</span></h1>
+      ${row.test && html`<p class="badges">${kindBadge(row)}</p>`}
     </div>
-    ${scanFacts(row, data.names)}
+    ${isCheck(row) && checkNotice(row, data.checkedCause)} ${scanFacts(row, data.names)}
     <p>${siteLink(row.options.url)}${toSite(row)}</p>
     ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, ofManifest, csrfToken: write?.csrfToken ?? null }), row.id)} ${metadataList(row)} ${optionList(row, data.names)}
     ${ended && write !== null && actions(deleteForm(row, write.csrfToken))}`;
 }
 
-/** The page of the site has the trend and the other scans. Scans of test keys are not listed there. */
-const toSite = ({ site, optionsKey, phase, test }: ScanRow): Html | false =>
-  isTerminal(phase) && !test && html` · ${link(`All results of ${site}`, sitePath(site, optionsKey))}`;
+/** The page of the site has the trend and the other scans. Scans of test keys and checks are not listed there. */
+const toSite = ({ site, optionsKey, phase, test, baseline }: ScanRow): Html | false =>
+  isTerminal(phase) && !test && !isCheck({ baseline }) && html` · ${link(`All results of ${site}`, sitePath(site, optionsKey))}`;
 
 const liveParts = (progress: Html, id: string): Html =>
   html`${progress}<noscript><p>${link('Reload this page', `/dashboard/scans/${id}`)} to see the current state.</p></noscript>`;
@@ -89,7 +95,7 @@ function endedParts(data: ScanPageData): Html {
   const pages = view === null || view === 'unavailable' ? undefined : pageCountsOf(view);
   const toPass = view === null || view === 'unavailable' ? NOTHING : fixToPassCard(view, (cause) => causesHref(row.id, { cause }));
   return html`${scanResult(row, pages)} ${toPass} ${downloads(row)} ${write !== null && isRepeatable(row) && againForm(row, write)} ${row.outcome !== null && findings(data)}
-    ${row.phase === 'done' && row.reports !== null && differenceLater(row)} ${trendChart(trend, row.id)}`;
+    ${row.phase === 'done' && row.reports !== null && !isCheck(row) && differenceLater(row)} ${trendChart(trend, row.id)}`;
 }
 
 function downloads({ id, reports }: ScanRow): Html {
@@ -114,11 +120,11 @@ function downloads({ id, reports }: ScanRow): Html {
 /** A person's scan is no test. */
 const isRepeatable = ({ origin, test }: ScanRow): boolean => origin === 'api' && !test;
 
-function againForm({ id, options }: ScanRow, { csrfToken, idempotencyKey, credits }: NonNullable<ScanPageData['write']>): Html {
+function againForm({ id, options, baseline }: ScanRow, { csrfToken, idempotencyKey, credits }: NonNullable<ScanPageData['write']>): Html {
   const available = credits === null ? '' : ` ${number(credits)} are available.`;
   return html`<form method="post" action="/dashboard/scans/${id}/again">
     ${hiddenField('_csrf', csrfToken)}${hiddenField('idempotency_key', idempotencyKey)}
-    ${button({ text: 'Scan again', attributes: { 'aria-describedby': 'again-cost' } })}
+    ${button({ text: isCheck({ baseline }) ? 'Check again' : 'Scan again', attributes: { 'aria-describedby': 'again-cost' } })}
     <p class="hint" id="again-cost">Reserves ${pagesText(options.maxPages).replace('page', 'credit')}, and charges the pages that it tests.${available}</p>
   </form>`;
 }
@@ -138,7 +144,7 @@ const deleteForm = ({ id, origin, resource }: ScanRow, csrfToken: string): Html 
   });
 
 function findings(data: ScanPageData): Html {
-  const { row, view, causes, mayAccept } = data;
+  const { row, view, causes, mayAccept, checks, write } = data;
   if (row.reports === null)
     return notice({
       title: 'The reports of this scan are no longer stored',
@@ -155,7 +161,7 @@ function findings(data: ScanPageData): Html {
       title: 'This scan has no findings to show',
       body: 'They are not in the object store. Download the PDF or the JSON export.',
     });
-  return html`${causeList({ ...causes, scanId: row.id, view, mayAccept })} ${criteria(row.id, view)} ${pagesSummary(row.id, view)}`;
+  return html`${causeList({ ...causes, scanId: row.id, view, mayAccept, checks, mayCheck: write !== null })} ${write !== null && checkForm(row.id, write)} ${criteria(row.id, view)} ${pagesSummary(row.id, view)}`;
 }
 
 /** Nothing for a view that was made before views had criteria. */

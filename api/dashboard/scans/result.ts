@@ -10,7 +10,7 @@ import { differencePath } from '../../../core/web-paths.ts';
 import { resultCard } from '../../../report/html/result.ts';
 import { explainScore, foundSentence, type ScoreSentences } from '../../../report/view/verdict.ts';
 import { wordsIn } from '../../../report/words/words.ts';
-import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { isCheck, type ScanRow } from '../../../stores/scans/scan-row.ts';
 import { definitions, figure, foldedCard, link, notice, time, type NoticeKind } from '../../web/components.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import type { ActorNames } from '../names.ts';
@@ -22,7 +22,7 @@ export function scanResult(row: ScanRow, pages: readonly Counts[] | undefined): 
   const explained = outcome && explainScore({ outcome, thresholds: options.thresholds, pages }, 'en');
   // The notes of a scan that is done state a coverage below 100 %.
   const coverageStated = row.phase === 'done' && outcome !== null && coverageOf(outcome.pages) < 100;
-  return html`${headline(row, explained)} ${outcome?.baseline !== undefined && comparison(row, outcome.baseline)} ${outcome !== null && resultCard({ outcome, thresholds: options.thresholds, passed: row.passed, partial: row.phase === 'canceled', explained: explained!, coverageStated })}`;
+  return html`${headline(row, explained)} ${outcome?.baseline !== undefined && !isCheck(row) && comparison(row, outcome.baseline)} ${outcome !== null && resultCard({ outcome, thresholds: options.thresholds, passed: row.passed, partial: row.phase === 'canceled', explained: explained!, coverageStated })}`;
 }
 
 /** Why the scan ended as it did. */

@@ -6,7 +6,9 @@ import { differencePath, SCANS_PATH } from '../../../core/web-paths.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import { CSV_TABLES } from '../../../report/schema/objects.ts';
-import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { titleOf } from '../../../report/html/cause.ts';
+import type { ReportView } from '../../../report/view/schema.ts';
+import { isCheck, type ScanRow } from '../../../stores/scans/scan-row.ts';
 import { sendPicture } from '../../scans/scan-views.ts';
 import { ApiError } from '../../http/errors.ts';
 import { sessionCredential } from '../../streams/event-streams.ts';
@@ -21,7 +23,8 @@ import { isOfManifest } from '../../scans/cancellation.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { actorNames } from '../names.ts';
 import { picturePath } from '../findings/list.ts';
-import { findingsReader, readCauseQuery, selectCauses } from '../findings/select.ts';
+import { findCause, findingsReader, readCauseQuery, selectCauses } from '../findings/select.ts';
+import { causeOfCheck, newestByCause } from './check.ts';
 import { type Difference, differenceSection } from './difference.ts';
 import { listBefore } from './list-query.ts';
 import { eventsPath, liveFragment, scanBody, scanEnded, type ScanPageData, scanProgress, scanTitle } from './page.ts';
@@ -60,12 +63,14 @@ export async function sendScanPage(
   const { scans, credits } = storesOf(request);
   const ended = isTerminal(row.phase);
   const mayWrite = mayCall(callerOf(request), 'scans:write');
-  const [position, view, trend, account, names] = await Promise.all([
+  const [position, view, trend, account, names, checks, checkedCause] = await Promise.all([
     request.server.queuePositions(row),
     row.reports !== null ? viewOf(request, row) : null,
-    ended && !row.test ? scans.trend(row, TREND_MAX) : [],
+    ended && !row.test && !isCheck(row) ? scans.trend(row, TREND_MAX) : [],
     ended && mayWrite ? credits.account() : null,
     actorNames(storesOf(request), [row], ({ submittedBy }) => submittedBy),
+    row.reports !== null ? scans.checksOf(row.id) : [],
+    checkedCauseName(request, row),
   ]);
   const query = readCauseQuery(request.query as Record<string, unknown>);
   const causes = view === null || view === 'unavailable' ? null : await selectCauses(view, query, findingsReader(request, row));
@@ -74,17 +79,32 @@ export async function sendScanPage(
     list: listBefore(request.headers.referer, request.host),
     names,
     position,
+    checks: newestByCause(checks),
+    checkedCause,
     view,
     causes,
     trend: pointsOf(trend),
     ofManifest: isOfManifest(row, request.server.stores.scanResources.namespace),
     mayAccept: mayCall(callerOf(request), 'known-issues:write'),
     write: mayWrite
-      ? { csrfToken: request.viewer!.csrfToken, idempotencyKey: idempotencyKey ?? randomUUID(), credits: account?.balance ?? null }
+      ? {
+          csrfToken: request.viewer!.csrfToken,
+          idempotencyKey: idempotencyKey ?? randomUUID(),
+          credits: account?.balance ?? null,
+        }
       : null,
     message,
   });
   return reply.page(dashboardPage({ request, title: scanTitle(row), active: 'scans', scripts: ['dashboard.js'], body }), { status });
+}
+
+/** What the root cause of a check is called. Null: unknown, or there is none. */
+async function checkedCauseName(request: FastifyRequest, row: ScanRow): Promise<string | null> {
+  const asked = causeOfCheck(row);
+  const origin = asked && (await storesOf(request).scans.find(asked.scan));
+  const view = origin && (await viewOf(request, origin));
+  const line = view && view !== 'unavailable' ? findCause(view, asked!.cause) : undefined;
+  return line === undefined ? null : `“${titleOf(view as ReportView, line.rule)}” (${line.element})`;
 }
 
 /** The page is of use without its findings. */

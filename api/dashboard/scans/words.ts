@@ -1,7 +1,7 @@
 /** How scans are named in the dashboard: states, verdicts, scores, severities, addresses, origins. Pure. */
 import type { ConsentChoice, HashRoutes } from '../../../core/scan/options.ts';
 import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
-import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { isCheck, type ScanRow } from '../../../stores/scans/scan-row.ts';
 import { badge, type BadgeKind, noValue, severityIcon, shown, time } from '../../web/components.ts';
 import { html, type Html, type HtmlValue, NOTHING } from '../../../report/html/html.ts';
 import { wordsIn } from '../../../report/words/words.ts';
@@ -41,8 +41,9 @@ export const HASH_ROUTE_WORDS: Readonly<Record<HashRoutes, string>> = {
   all: 'All that name no element of their page',
 };
 
-/** Marks a scan that a test key submitted. */
-export const testBadge = ({ test }: Pick<ScanRow, 'test'>): Html => (test ? badge('plain', 'Test') : NOTHING);
+/** Marks a scan that a test key submitted, and one that checks a page again. */
+export const kindBadge = (row: Pick<ScanRow, 'test' | 'baseline'>): Html =>
+  row.test ? badge('plain', 'Test') : isCheck(row) ? badge('plain', 'Check') : NOTHING;
 export const stateBadge = (phase: Phase): Html => badge(PHASE_WORDS[phase].kind, PHASE_WORDS[phase].text);
 
 /** The verdict of a scan in words; null while it has none, and without thresholds. */
