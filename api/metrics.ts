@@ -18,6 +18,7 @@ const SUBMISSION_OUTCOMES: Readonly<Record<SubmissionOutcome, true>> = {
   test_key_target: true,
   secret_refused: true,
   prepare_refused: true,
+  urls_refused: true,
   prepare_disabled: true,
   baseline_refused: true,
   queue_paused: true,

@@ -1,4 +1,6 @@
 /** The options of `curbcut scan` that describe the scan. Options for thresholds are derived from core's table. */
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import {
   BASELINE_COUNTS,
   BASELINE_TEXT,
@@ -7,13 +9,23 @@ import {
   readBaselineText,
   type BaselineChoice,
 } from '../core/scan/baseline.ts';
+import { addressListMistake, readAddressList } from '../core/scan/address-list.ts';
 import { LOCALES } from '../core/scan/locales.ts';
-import { CONSENT_CHOICES, CrawlRules, HASH_ROUTES, HOST_PATTERN, ScanOptions, WCAG_LEVELS, WCAG_VERSIONS } from '../core/scan/options.ts';
+import {
+  CONSENT_CHOICES,
+  CrawlRules,
+  HASH_ROUTES,
+  HOST_PATTERN,
+  ScanOptions,
+  WCAG_LEVELS,
+  WCAG_VERSIONS,
+  withDefaults,
+} from '../core/scan/options.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
 import { grouped, type OptionSpec, type OptionTable } from './commands/command.ts';
 import { METADATA_OPTIONS } from './metadata.ts';
 import { numberOf } from './values.ts';
-import { UsageError } from './errors.ts';
+import { errorMessage, UsageError } from './errors.ts';
 import type { SiteOptions } from './links.ts';
 
 interface ValueSchema {
@@ -106,6 +118,11 @@ const SITE: Readonly<Record<string, SiteOption>> = {
     value: 'HOST',
     meaning: 'the production host that links of a preview name, such as www.example.org; they are followed on the scanned host',
     read: (host: string) => ({ crawl: { rewriteHost: hostOf('rewrite-host', host) } }),
+  },
+  urls: {
+    value: 'FILE',
+    meaning: 'test only the addresses of this file and follow no links: one per line, or CSV with a heading; - is standard input',
+    read: async (file: string) => ({ crawl: { urls: await urlsOf(file) } }),
   },
   'wait-for': {
     value: 'SELECTOR',
@@ -233,6 +250,27 @@ function oneOf<T extends string>(flag: string, text: string, allowed: readonly T
   const found = allowed.find((value) => value === text.toLowerCase());
   if (found === undefined) throw new UsageError(`--${flag} ${text} must be one of ${allowed.join(', ')}.`, 'scan');
   return found;
+}
+
+/** Reads the file of `--urls`. An empty one must not start a crawl of the whole site. @throws UsageError */
+async function urlsOf(file: string): Promise<string[]> {
+  const reading = file === '-' ? text(process.stdin) : readFile(file, 'utf8');
+  const urls = readAddressList(
+    await reading.catch((error: unknown) => {
+      throw new UsageError(`--urls ${file}: the file cannot be read (${errorMessage(error)}).`, 'scan');
+    }),
+  );
+  if (urls.length === 0) throw new UsageError(`--urls ${file}: there is no address in it.`, 'scan');
+  return urls;
+}
+
+/** Checks the list of `--urls`, and asks for as many pages as it names unless the user said how many. @throws UsageError */
+export function withListedPages<T extends SiteOptions & { url: string }>(scan: T): T {
+  const { crawl, maxPages } = withDefaults(scan);
+  if (crawl.urls.length === 0 || !URL.canParse(scan.url)) return scan;
+  const mistake = addressListMistake({ url: scan.url, maxPages, crawl });
+  if (mistake !== null) throw new UsageError(`--urls: ${mistake.message}`, 'scan');
+  return { ...scan, maxPages };
 }
 
 /** @throws UsageError */

@@ -10,13 +10,13 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
-  core: { production: 4470, tests: 1605 },
+  core: { production: 4581, tests: 1651 },
   report: { production: 15250, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 9195, tests: 635 },
   api: { production: 25205, tests: 2360 },
-  operator: { production: 11690, tests: 8630 },
-  'scanner-image': { production: 13230, tests: 3643 },
+  operator: { production: 11690, tests: 8639 },
+  'scanner-image': { production: 13248, tests: 3661 },
   cli: { production: 4890, tests: 366 },
   local: { production: 10044, tests: 3760 },
   'demo-site': { production: 121, tests: 0 },

@@ -68,7 +68,7 @@ export async function planCheck(
   if (prepare.length > PREPARE_MAX)
     throw refused(['check_of', 'scan'], `The steps that prepare the scan begin at ${options.url}. Let them begin with goto.`);
   return {
-    options: { ...options, url, maxPages: 1, thresholds: {}, crawl: { ...options.crawl, prepare } },
+    options: { ...options, url, maxPages: 1, thresholds: {}, crawl: { ...options.crawl, urls: [], prepare } },
     baseline: { scan: id, check: asked === undefined ? {} : { cause: asked } },
     ...(auth && { auth }),
   };

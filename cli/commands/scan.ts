@@ -11,6 +11,7 @@ import {
   SCAN_OPTIONS,
   type BaselineValues,
   siteOptionsFrom,
+  withListedPages,
   thresholdsFrom,
 } from '../options.ts';
 import { metadataFrom, sameMetadata } from '../metadata.ts';
@@ -32,7 +33,7 @@ export const scan = defineCommand(
   async ({ values, positionals }, context, hint) => {
     const [url] = positionals as [string];
     const thresholds = thresholdsFrom(values);
-    const described = { ...readAddress(url), thresholds, ...(await siteOptionsFrom(values)) };
+    const described = withListedPages({ ...readAddress(url), thresholds, ...(await siteOptionsFrom(values)) });
     const { 'known-issues': file, 'known-issues-site': site } = values;
     if (site !== undefined && file === undefined) throw new UsageError('--known-issues-site needs --known-issues.', 'scan');
     if (values.local)

@@ -5,6 +5,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { oneOf } from '../schemas.ts';
+import { LISTED_PATTERN, listedUrls, URLS_MAX } from './address-list.ts';
 import { LOCALES } from './locales.ts';
 import { PREPARE_MAX, PrepareStep } from './steps.ts';
 import { URL_MAX_LENGTH } from './targets.ts';
@@ -85,6 +86,13 @@ export const CrawlRules = Type.Object(
       description:
         'The production host that the links of a preview name, such as www.example.org. ' +
         'Links, redirects and sitemap entries that lead there are followed on the host of the scan. Empty: none.',
+    }),
+    urls: Type.Array(Type.String({ minLength: 1, maxLength: URL_MAX_LENGTH, pattern: LISTED_PATTERN }), {
+      default: [],
+      maxItems: URLS_MAX,
+      description:
+        'Only these addresses are tested, in this order, instead of what links and sitemaps name: addresses on the host of the URL or in hosts, ' +
+        'or paths such as /about. At most the maximum number of pages. The URL is loaded first, and tested if it is one of them. Empty: no list.',
     }),
     sitemap: Type.Boolean({ default: true, description: "Whether the site's sitemaps add pages." }),
     respectRobots: Type.Boolean({ default: true, description: 'Whether to obey robots.txt.' }),
@@ -174,6 +182,7 @@ export const CRAWL_LABELS = {
   hashRoutes: 'Fragments that are pages',
   hosts: 'Further hosts of the site',
   rewriteHost: 'Host that links of a preview name',
+  urls: 'Only these addresses',
   waitFor: 'Wait for an element',
   settleMs: 'Additional time for each page (ms)',
   consent: 'Dialog for consent to cookies',
@@ -181,9 +190,14 @@ export const CRAWL_LABELS = {
 } as const satisfies Partial<Record<keyof CrawlRules, string>>;
 export const HTTP_CRAWL_RULES = Object.keys(CRAWL_LABELS) as (keyof typeof CRAWL_LABELS)[];
 
-/** Fills in the defaults. Reads only options, so `given` may be the whole spec of a custom resource. */
+/**
+ * Fills in the defaults, and limits the pages to the list of addresses, so that no more credits are reserved. Reads only options, so
+ * `given` may be the whole spec of a custom resource.
+ */
 export function withDefaults(given: GivenOptions): ScanOptions {
   const names = Object.keys(ScanOptions.properties) as OptionName[];
   const stated = Object.fromEntries(names.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
-  return Value.Default(ScanOptions, structuredClone({ thresholds: {}, ...stated })) as ScanOptions;
+  const options = Value.Default(ScanOptions, structuredClone({ thresholds: {}, ...stated })) as ScanOptions;
+  const listed = listedUrls(options.crawl, options.url).length;
+  return listed === 0 ? options : { ...options, maxPages: Math.min(given.maxPages ?? listed, listed) };
 }

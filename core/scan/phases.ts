@@ -54,6 +54,7 @@ export const END_REASONS = {
     'InsufficientCredits',
     'JobLost',
     'LaunchRefused',
+    'AddressListRefused',
     'MetadataRefused',
     'NameTaken',
     'NoOrganisation',

@@ -25,6 +25,14 @@ export function sameSite(a: URL, b: URL): boolean {
   return a.host === b.host || bareHost(a) === bareHost(b);
 }
 
+/** Whether a URL is on a host: `example.org`, also with `www.`, or any name below `*.example.org`; each with its port. */
+export function isOnHost(url: URL, pattern: string): boolean {
+  const isDomain = pattern.startsWith('*.');
+  const wanted = URL.parse(`${url.protocol}//${isDomain ? pattern.slice(2) : pattern}`);
+  if (wanted === null) return false;
+  return isDomain ? url.port === wanted.port && url.hostname.endsWith(`.${wanted.hostname}`) : sameSite(url, wanted);
+}
+
 /** Whether the first page may redirect here: to the same site, or to a parent or child domain (example.org, shop.example.org). */
 export function movedWithin(from: URL, to: URL): boolean {
   if (sameSite(from, to)) return true;

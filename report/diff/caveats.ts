@@ -1,4 +1,5 @@
 /** How far two scans can be compared. Pure. */
+import { createHash } from 'node:crypto';
 import type { ScanFacts } from './reduce.ts';
 
 /** What differs between two scans, other than the site. */
@@ -66,7 +67,7 @@ const ASPECTS: Readonly<Record<Caveat['reason'], Aspect>> = {
         http_fallback: _fallback,
         ...crawl
       },
-    }) => JSON.stringify(crawl),
+    }) => JSON.stringify(crawl, withoutUnset),
     message: 'The scans choose their pages by different rules.',
   },
   locale: {
@@ -95,6 +96,13 @@ const ASPECTS: Readonly<Record<Caveat['reason'], Aspect>> = {
     message: 'A scan was canceled before all pages were tested. What is on the missing pages is unknown.',
   },
 };
+
+/** Leaves out lists that are not set, which an earlier version may not know, and says of a list of addresses only which one it is. */
+function withoutUnset(name: string, value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  if (value.length === 0) return undefined;
+  return name === 'urls' ? `${value.length} addresses, ${createHash('sha256').update(value.join('\n')).digest('hex').slice(0, 8)}` : value;
+}
 
 /** The caveats between two scans, in the order of `CAVEATS`. */
 export function caveatsBetween(before: ScanFacts, after: ScanFacts): Caveat[] {

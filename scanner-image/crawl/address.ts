@@ -1,7 +1,7 @@
 /** Which URLs are the same page, which belong to the site, and which belong to the scan. Pure. */
 import type { CrawlRules } from '../../core/scan/options.ts';
 import { HOST_MAX } from '../../report/schema/report.ts';
-import { bareHost, movedWithin, sameSite } from '../../core/scan/site.ts';
+import { bareHost, isOnHost, movedWithin, sameSite } from '../../core/scan/site.ts';
 
 /** Query parameters that track visitors and do not change the page. */
 const TRACKING =
@@ -180,14 +180,6 @@ function moveTo({ protocol, hostname, port }: URL, url: URL): URL {
 /** The URL on the site, if it is on the host for which the site stands as a preview. */
 export const rewritten = (url: URL, site: URL, { rewriteHost }: Pick<LinkRules, 'rewriteHost'>): URL =>
   isOnHost(url, rewriteHost) ? moveTo(site, new URL(url)) : url;
-
-/** Whether a URL is on a host: `example.org`, also with `www.`, or any name below `*.example.org`; each with its port. */
-export function isOnHost(url: URL, pattern: string): boolean {
-  const isDomain = pattern.startsWith('*.');
-  const wanted = URL.parse(`${url.protocol}//${isDomain ? pattern.slice(2) : pattern}`);
-  if (wanted === null) return false;
-  return isDomain ? url.port === wanted.port && url.hostname.endsWith(`.${wanted.hostname}`) : sameSite(url, wanted);
-}
 
 function isFile(path: string): boolean {
   return NOT_A_PAGE.test(path) && !PAGE_ABOUT_FILE.test(path);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { loadedVisit } from '../../test/support/loaded-visit.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
 import type { Visit } from '../page/visit/visit.ts';
-import { targetOf } from './address.ts';
+import { addressOf, targetOf } from './address.ts';
 import { createDiscovery } from './listing.ts';
 import { crawl, SPARE_WORKERS, type Crawl } from './crawl.ts';
 
@@ -17,7 +17,7 @@ interface Open {
 }
 
 /** Crawls a site whose first page links to `count` others: `/1`, `/2` and so on. Visits end when the test says so. */
-async function start(count: number, workers: number) {
+async function start(count: number, workers: number, listed: string[] | null = null) {
   const names = Array.from({ length: count }, (_, at) => `/${at + 1}`);
   const started: string[] = [];
   const processed: string[] = [];
@@ -28,7 +28,8 @@ async function start(count: number, workers: number) {
     site: {
       start: new URL(ORIGIN),
       signedIn: false,
-      startInScope: true,
+      startInScope: listed === null,
+      listed: () => listed?.map((path) => addressOf(new URL(path, ORIGIN))) ?? null,
       origin: () => new URL(ORIGIN),
       targetOf: (link) => targetOf(link, new URL(ORIGIN)),
       isOwn: () => true,
@@ -43,7 +44,7 @@ async function start(count: number, workers: number) {
     },
     pool: {
       prepare: () => undefined,
-      visit(worker, { url: { pathname }, onWaiting }) {
+      visit(worker, { url: { pathname }, test, onWaiting }) {
         started.push(pathname);
         const { promise, resolve } = Promise.withResolvers<Visit>();
         open.set(pathname, {
@@ -52,7 +53,8 @@ async function start(count: number, workers: number) {
           end() {
             open.delete(pathname);
             const links = pathname === '/' ? names.map((name) => ORIGIN + name) : [];
-            resolve(loadedVisit(new URL(pathname, ORIGIN), { links }));
+            const visit = loadedVisit(new URL(pathname, ORIGIN), { links });
+            resolve(test || !visit.loaded ? visit : { ...visit, findings: null });
           },
         });
         return promise;
@@ -113,6 +115,17 @@ describe('a crawl', () => {
     await site.endAll();
     expect(await site.pages()).to.have.length(10);
     expect(site.started).to.have.length(10);
+  });
+
+  it('tests a list of addresses in its order, and nothing that links name', async () => {
+    const list = ['/news/1', '/news/2', '/news/3', '/about'];
+    const site = await start(9, 1, list);
+    await site.endAll();
+    expect(site.started).to.deep.equal(['/', ...list]);
+    const { pages, addressesLeft } = await site.crawled;
+    expect(pages.map(({ tested }) => tested)).to.deep.equal([false, true, true, true, true]);
+    expect(pages[0]).to.include({ reason: 'excluded' });
+    expect(addressesLeft).to.equal(0);
   });
 
   it('starts the next page in a tab of its own before the page of its only worker ends, if that waits for its site', async () => {

@@ -64,7 +64,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
   const { input, site, pool, pictures } = scan;
   const maxPages = input.pagesReserved;
   // Dead links and duplicates are limited too, because a site may have any number of them.
-  const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxLeftOut: maxPages * 3 + 100 });
+  const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxLeftOut: maxPages * 3 + 100, inOrder: site.listed() !== null });
   const crawled = createCrawledPages(frontier, site);
   const history = createWaitHistory();
   const budget = createFindingsBudget(input.exportMaxBytes * FINDINGS_SHARE, maxPages);
@@ -124,6 +124,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
     if (!visit.loaded) throw timeIsUp() ? outOfTime(progressOf(frontier)) : firstPageFailure(site.start, visit, site.signedIn);
     await untilAborted(site.moveTo(visit.finalUrl), halt);
     learn(first, visit);
+    crawled.takeListed(site.listed() ?? []);
     crawled.takeSitemaps(await untilAborted(site.sitemapPages(), halt));
     reportProgress();
 

@@ -48,6 +48,7 @@ function process(visits: Record<string, Shown>): { taken: string[]; listed: stri
     targetOf: (link) => targetOf(link, SITE),
     hosts: [],
     hasRoutes: false,
+    listed: () => null,
     exclusionOf: () => null,
   });
   for (const [path, shown] of Object.entries(visits)) {

@@ -1,14 +1,14 @@
 /** What the visits and sitemaps of a site teach, taken in the frontier's order: the pages to list, duplicates, and further addresses. */
 import { createHash } from 'node:crypto';
 import { TIMER_PENDING } from '../page/visit/caveats.ts';
-import { sameSite } from '../../core/scan/site.ts';
+import { isOnHost, sameSite } from '../../core/scan/site.ts';
 import { countViolations, isAttempted, pageScore, roundScore } from '../../report/results/score.ts';
 import { positionsOf } from '../../report/results/rule-outcomes.ts';
 import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/schema/page.ts';
 import type { ReportDiscovery } from '../../report/schema/report.ts';
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
 import type { FailedVisit, Links, PageFacts, Visit } from '../page/visit/visit.ts';
-import { isOnHost, type PageAddress, repeatsItself } from './address.ts';
+import { type PageAddress, repeatsItself } from './address.ts';
 import {
   arrivalOf,
   createDiscovery,
@@ -32,6 +32,9 @@ const ENDLESS: WrongPage = {
   message: `The site seems to lead from one such address to the next without end, so the scan follows at most ${CHAIN_MAX} links in a row. To test this page, start a scan at its address.`,
 };
 
+const LINKS_ONLY = 'The rules of the scan leave out this page. Only its links were read.';
+const NOT_LISTED = 'The list of addresses of the scan does not name this page. It was loaded first, because the scan begins there.';
+
 /** A page that still loads or works may look like another one that does. */
 const UNSETTLED: ReadonlySet<PageCaveatKind> = new Set(['not_quiet', 'still_busy', 'still_loading']);
 
@@ -53,7 +56,7 @@ export interface Listing {
 }
 
 /** The parts of a site that the pages of a crawl need. */
-type CrawledSite = Pick<Site, 'start' | 'targetOf' | 'hosts' | 'hasRoutes' | 'exclusionOf'>;
+type CrawledSite = Pick<Site, 'start' | 'targetOf' | 'hosts' | 'hasRoutes' | 'exclusionOf' | 'listed'>;
 
 export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
   const exclusions = createExclusions();
@@ -63,6 +66,7 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
   let sitemapsCut = 0;
   /** The further hosts of which no link and no sitemap named a page until now. */
   const hostsUnnamed = new Set(site.hosts);
+  const isListed = site.listed() !== null;
   function nameHost({ href }: PageAddress): void {
     for (const host of hostsUnnamed) if (isOnHost(new URL(href), host)) hostsUnnamed.delete(host);
   }
@@ -100,12 +104,8 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
       cover(keys, same.url);
       return sameAs(candidate, visit, same.url, sameMessage(same, canonical ?? visit.finalUrl));
     }
-    queueLinks(visit.facts, candidate);
-    if (visit.findings === null)
-      return {
-        outcome: 'passed_through',
-        page: leftOut(candidate, visit, 'The rules of the scan leave out this page. Only its links were read.'),
-      };
+    if (!isListed) queueLinks(visit.facts, candidate);
+    if (visit.findings === null) return { outcome: 'passed_through', page: leftOut(candidate, visit, isListed ? NOT_LISTED : LINKS_ONLY) };
     const wrong = candidate.depth > 0 && isMoved ? site.exclusionOf(visit.finalUrl) : null;
     if (wrong !== null)
       return { outcome: 'left_out', page: leftOut(candidate, visit, `The page redirects to ${visit.finalUrl.href}. ${wrong.message}`) };
@@ -145,6 +145,15 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
       if (visit.reason === 'document') return { outcome: 'document', page };
       if (isAttempted(visit.reason)) return { outcome: 'failed', page };
       return { outcome: visit.finalUrl === null || leadsElsewhere(candidate, visit) ? 'left_out' : 'disallowed', page };
+    },
+    /** Queues the addresses of the scan's list. */
+    takeListed(pages: readonly PageAddress[]): void {
+      for (const page of pages) {
+        let wrong: WrongPage | null = null;
+        frontier.add(page, 1, () => (wrong = site.exclusionOf(page)) !== null);
+        if (wrong !== null) exclusions.add(page, wrong);
+        nameHost(page);
+      }
     },
     takeSitemaps({ pages, left, beyond, named, cut }: SitemapPages): void {
       for (const { page, sitemap } of pages) {

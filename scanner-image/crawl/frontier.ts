@@ -31,10 +31,11 @@ export type Outcome = 'tested' | 'failed' | 'disallowed' | 'left_out' | 'documen
  * `maxPages` are tested or in progress, so that the pages of a scan are always a prefix of that order.
  * @param options.maxFailed after this many failed or disallowed pages no more pages start, so that a site of dead links ends
  * @param options.maxLeftOut the same for pages that are left out, and for files
+ * @param options.inOrder pages are taken in the order in which they were added
  */
-export function createFrontier(options: { maxPages: number; maxFailed: number; maxLeftOut: number }) {
-  const { maxPages, maxFailed, maxLeftOut } = options;
-  const queue = createQueue(maxPages + maxFailed + 2 * maxLeftOut);
+export function createFrontier(options: { maxPages: number; maxFailed: number; maxLeftOut: number; inOrder?: boolean }) {
+  const { maxPages, maxFailed, maxLeftOut, inOrder } = options;
+  const queue = createQueue(maxPages + maxFailed + 2 * maxLeftOut, inOrder);
   /** The positions of the candidates, by their `index`. */
   const positions: number[] = [];
   let settled = 0;

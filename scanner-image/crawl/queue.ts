@@ -25,9 +25,12 @@ export const CHAIN_MAX = 50;
 /** A template is left after this many pages in a row were left out, because it shows the same under any number of addresses. */
 const LEFT_OUT_IN_A_ROW = 10;
 
-/** @param capacity the number of pages that may start; more addresses of one template cannot be chosen */
-export function createQueue(capacity: number) {
-  const sampling = createSampling();
+/**
+ * @param capacity the number of pages that may start; more addresses of one template cannot be chosen
+ * @param inOrder the addresses are chosen in the order in which they were added, whatever their templates
+ */
+export function createQueue(capacity: number, inOrder = false) {
+  const sampling = createSampling(inOrder);
   const { templateFor, left, leave } = createRegister();
   const known = new Set<string>();
   const covered = new Set<string>();
@@ -146,7 +149,7 @@ export function createQueue(capacity: number) {
       const template = order[position]?.template;
       if (template === undefined) return;
       template.leftOut = leftOut ? template.leftOut + 1 : 0;
-      if (template.leftOut < LEFT_OUT_IN_A_ROW || isClosed(template)) return;
+      if (inOrder || template.leftOut < LEFT_OUT_IN_A_ROW || isClosed(template)) return;
       template.closedAt = position;
       closed += template.entries.filter(({ key, chosen }) => !chosen && unstarted.has(key)).length;
     },
@@ -232,7 +235,7 @@ interface Template {
 
 const newTemplate = (): Template => ({ entries: [], next: 0, chosen: 0, leftOut: 0, closedAt: Number.POSITIVE_INFINITY });
 
-function createSampling() {
+function createSampling(inOrder: boolean) {
   const queue: Entry[] = [];
   const templates = new Set<Template>();
   let head = 0;
@@ -275,7 +278,7 @@ function createSampling() {
     },
     /** Chooses the next entry as of a position, or returns null. Positions must not decrease. */
     choose(asOf: number): Entry | null {
-      const entry = turn % 2 === 0 ? byTemplate(asOf) : breadthFirst(asOf);
+      const entry = turn % 2 === 0 && !inOrder ? byTemplate(asOf) : breadthFirst(asOf);
       if (entry === null) return null;
       turn += 1;
       entry.chosen = true;

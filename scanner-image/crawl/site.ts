@@ -3,6 +3,7 @@ import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import type { GuardedFetch } from '../egress/fetch.ts';
 import type { Session } from '../page/session/session.ts';
 import { ScanFailed } from '../pod/failure.ts';
+import { listedUrls } from '../../core/scan/address-list.ts';
 import { movedWithin, sameSite } from '../../core/scan/site.ts';
 import { addressOf, rewritten, scopeOf, targetOf, type AddressParts, type LinkTarget, type PageAddress } from './address.ts';
 import { destructiveRule, type DestructiveWord } from './destructive.ts';
@@ -47,6 +48,8 @@ export interface Site {
   exclusionOf(url: AddressParts & { href: string }): WrongPage | null;
   /** Whether the first page is tested. If not, only its links are read. */
   startInScope: boolean;
+  /** Returns the addresses that are tested instead of what links and sitemaps name; null if the scan has no list of them. */
+  listed(): PageAddress[] | null;
   /** Why a page may not redirect to a URL, or null. @param from the requested URL; null for the first page */
   refusal(url: URL, from: URL | null): WrongPage | null;
   /** Uses the origin to which the first page redirected. @throws ScanFailed if its robots.txt disallows the page, or cannot be read */
@@ -110,6 +113,13 @@ export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> 
     // What another host disallows is known when its first page is visited: the result must not depend on when that is.
     return isOwn(new URL(url.href)) ? disallowed(robots, url) : null;
   }
+  /** Where the site has moved to, as the addresses of links that name it. */
+  function listed(): PageAddress[] {
+    return listedUrls(crawl, start.href).flatMap((url) => {
+      const target = targetIn(sameSite(url, start) ? new URL(url.pathname + url.search + url.hash, origin).href : url.href);
+      return target?.kind === 'page' || target?.kind === 'file' ? [target.page] : [];
+    });
+  }
   function readSitemaps(): Promise<SitemapPages> {
     const pages = collectPages(input, deps, { origin, sitemaps: robots.sitemaps, exclusionOf, targetOf: targetIn });
     // Its errors are those of `sitemapPages`, which is called after the first page was loaded.
@@ -128,7 +138,8 @@ export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> 
     admit: async (url) => (isOwn(url) ? null : further.admit(url)),
     crawlDelayMs: (url) => robotsFor(url).crawlDelay * 1000,
     exclusionOf,
-    startInScope: scope(start),
+    startInScope: scope(start) && (crawl.urls.length === 0 || listed().some(({ key }) => key === addressOf(start).key)),
+    listed: () => (crawl.urls.length === 0 ? null : listed()),
     refusal(url, from) {
       if (from === null ? !movedWithin(start, url) : !sameSite(from, url)) {
         const target = from === null ? null : targetIn(url.href);
@@ -159,7 +170,7 @@ async function collectPages(
   { origin, sitemaps, exclusionOf, targetOf: targetIn }: Pick<Site, 'exclusionOf' | 'targetOf'> & { origin: URL; sitemaps: URL[] },
 ): Promise<SitemapPages> {
   const named = createDiscovery();
-  if (!crawl.sitemap || pagesReserved === 1) return { pages: [], left: [], beyond: 0, named, cut: 0 };
+  if (!crawl.sitemap || pagesReserved === 1 || crawl.urls.length > 0) return { pages: [], left: [], beyond: 0, named, cut: 0 };
   const left: SitemapPages['left'] = [];
   /** The first sitemap that lists a page, by the key of the page. */
   const listedIn = new Map<string, string>();

@@ -44,6 +44,8 @@ describe('an invalid submission', () => {
       ['body', 'prepare', 1, 'goto'],
       'prepare.other_site',
     ],
+    ['an address of another host', { ...SUBMISSION, urls: ['/a', 'https://example.org/'] }, ['body', 'urls', 1], 'urls.other_host'],
+    ['more addresses than pages', { url: SUBMISSION.url, max_pages: 1, urls: ['/a', '/b'] }, ['body', 'urls'], 'urls.too_many'],
     ['metadata with a number', { ...SUBMISSION, metadata: { pull_request: 7 } }, ['body', 'metadata', 'pull_request'], 'type.string'],
     ['too long metadata', { ...SUBMISSION, metadata: { branch: 'a'.repeat(257) } }, ['body', 'metadata', 'branch'], 'string.max_length'],
     ['a list', [SUBMISSION], ['body'], 'type.object'],

@@ -118,7 +118,12 @@ describe('POST /v1/ci/scans', () => {
   it('checks a page of a scan with its options, and without its thresholds', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
     const url = 'https://example.com/';
-    const crawl = { consent: 'reject', prepare: [{ click: 'a' }, { goto: '/start' }], hosts: ['*.example.com'] } as const;
+    const crawl = {
+      consent: 'reject',
+      prepare: [{ click: 'a' }, { goto: '/start' }],
+      hosts: ['*.example.com'],
+      urls: ['/a', '/b'],
+    } as const;
     const options = withDefaults({
       url,
       maxPages: 9,
@@ -139,7 +144,13 @@ describe('POST /v1/ci/scans', () => {
     expect(row.baseline).to.deep.equal({ scan: scan.id, check: { cause } });
     expect(row.auth).to.deep.equal({ secret: 'shop' });
     const prepare = [{ goto: url }, { click: 'a' }, { goto: `${url}start` }];
-    expect(row.options).to.deep.equal({ ...options, url: `${url}shop`, maxPages: 1, thresholds: {}, crawl: { ...options.crawl, prepare } });
+    expect(row.options).to.deep.equal({
+      ...options,
+      url: `${url}shop`,
+      maxPages: 1,
+      thresholds: {},
+      crawl: { ...options.crawl, urls: [], prepare },
+    });
     expect((await context.resource(body.scan_id)).spec.baseline).to.deep.include(row.baseline);
     const checked = { answer: 'still_there', before: 12, left: 3, new: 0 } as const;
     const outcome = {

@@ -80,6 +80,23 @@ describe('curbcut scan: submission', () => {
     }
   });
 
+  it('sends the addresses of a file and as many pages, and refuses one of another host: exit code 2', async () => {
+    const file = join(await mkdtemp(join(tmpdir(), 'urls-')), 'urls.csv');
+    await writeFile(file, 'Page,Title\n/a,A\nhttps://x.example/b,B\n/a,again\n');
+    await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2))] }, ['--urls', file]);
+    expect(service().of('POST', '/v1/ci/scans')[0]!.body).to.include({ max_pages: 2 });
+    expect(service().of('POST', '/v1/ci/scans')[0]!.body).to.deep.include({ urls: ['/a', 'https://x.example/b', '/a'] });
+    for (const [text, why] of [
+      ['/a\nhttps://y.example/', 'https://y.example/ is not on the host of the scan, x.example.'],
+      ['\n', 'there is no address in it.'],
+    ] as const) {
+      await writeFile(file, text);
+      const ran = await scan({}, ['--urls', file]);
+      expect([ran.code, ran.stderr]).to.deep.include(2);
+      expect(ran.stderr).to.include(why);
+    }
+  });
+
   describe('with metadata', () => {
     const CI = { GITLAB_CI: 'true', CI_COMMIT_SHA: 'c0ffee', CI_COMMIT_REF_NAME: 'main' };
     const answers = { [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2))] };

@@ -78,6 +78,8 @@ const VALUES: Readonly<Record<string, string>> = {
   FILE: join(import.meta.dirname, '../cli/prepare.yaml'),
 };
 
+const URLS = join(import.meta.dirname, '../cli/urls.txt');
+
 /** `--max-pages N` → `['--max-pages', '1']`. */
 function withValue(option: string): string[] {
   const [flag, placeholder] = option.split(' ');
@@ -112,7 +114,9 @@ describe('scan options', () => {
       const options = Object.entries<OptionTable[string]>(SCAN_OPTIONS).flatMap(([name, { value }]) =>
         /^(?:local|auth|known-issues|known-issues-site)$/.test(name)
           ? []
-          : withValue(value === undefined ? `--${name}` : `--${name} ${value}`),
+          : name === 'urls'
+            ? ['--urls', URLS]
+            : withValue(value === undefined ? `--${name}` : `--${name} ${value}`),
       );
       // Without a scheme, for `http_fallback`.
       await curbcut(['scan', 'example.com', ...options], { url: service.url });

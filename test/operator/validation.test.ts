@@ -182,6 +182,7 @@ describe('operator: an AccessibilityScan at the API server', () => {
         hashRoutes: 'paths',
         hosts: [],
         rewriteHost: '',
+        urls: [],
         sitemap: true,
         respectRobots: true,
         waitFor: '',

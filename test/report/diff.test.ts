@@ -178,6 +178,9 @@ describe('diffReports', () => {
     expect(change(({ scan }) => (scan.options.wcag_level = 'AAA'))).to.deep.equal(['wcag']);
     expect(change(({ scan }) => (scan.options.pages_reserved = 5))).to.deep.equal(['pages']);
     expect(change(({ scan }) => (scan.options.exclude = ['/shop/*']))).to.deep.equal(['crawl']);
+    expect(change(({ scan }) => (scan.options.urls = ['/a']))).to.deep.equal(['crawl']);
+    // As in an export of a version that did not know it.
+    expect(change(({ scan }) => Reflect.deleteProperty(scan.options, 'urls'))).to.deep.equal([]);
     expect(change(({ scan }) => (scan.options.locale = 'de'))).to.deep.equal(['locale']);
     expect(change(({ tools }) => (tools.axe_core = '5.0.0'))).to.deep.equal(['axe_core']);
     expect(change(({ score }) => (score.score_version -= 1))).to.deep.equal(['score_version']);

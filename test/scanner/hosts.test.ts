@@ -74,6 +74,31 @@ describe('further hosts of a scan', () => {
     expect(pages.find(({ url }) => url.endsWith('/moved'))).to.include({ final_url: pages.find(({ url }) => url.endsWith('/b'))!.url });
   });
 
+  it('have pages in a list of addresses, which is tested instead of what links and sitemaps name', async () => {
+    const { scanHosts, requests, port } = await open({
+      www: {
+        '/': html(link('/linked')),
+        '/b': html(`b${link('/linked')}`),
+        '/out': html('out'),
+        '/plan.pdf': file('application/pdf', '%PDF-'),
+      },
+      shop: { '/a': html('a') },
+    });
+    const urls = ['/b', `http://shop.site.test:${port}/a`, '/gone', '/plan.pdf', '/out', '/b/#top'];
+    const { all, addressesLeft, discovery } = await scanHosts(['shop'], { maxPages: 9, crawl: { urls, exclude: ['/out'] } });
+    expect(all).to.deep.equal([
+      'www/ excluded',
+      'www/b tested',
+      'shop/a tested',
+      'www/gone http_error',
+      'www/plan.pdf document',
+      'www/out excluded',
+    ]);
+    expect(addressesLeft).to.equal(0);
+    expect(discovery).to.deep.include({ links: 0, other_hosts: [] }).and.not.have.property('hosts_unnamed');
+    expect(requests).to.not.include.members(['www/linked']).and.not.include.members(['www/sitemap.xml']);
+  });
+
   it('get neither the sign-in nor the prepared state, also by redirects', async () => {
     const { scanHosts, credentials, origin } = await open({
       www: {

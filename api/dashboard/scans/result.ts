@@ -132,6 +132,7 @@ export function optionList(row: ScanRow, names: ActorNames): Html {
     ...globs('Not pages that match', crawl.exclude),
     ...(hashRoutes === 'all' ? [['Fragments that are pages', HASH_ROUTE_WORDS[hashRoutes]] as [string, string]] : []),
     ...globs(CRAWL_LABELS.hosts, crawl.hosts),
+    ...globs(CRAWL_LABELS.urls, firstOf(crawl.urls)),
     ...globs(CRAWL_LABELS.rewriteHost, crawl.rewriteHost === '' ? [] : [crawl.rewriteHost]),
     ...(crawl.sitemap ? [] : [['Sitemaps', 'ignored'] as [string, string]]),
     ...(crawl.respectRobots ? [] : [['robots.txt', 'ignored'] as [string, string]]),
@@ -148,6 +149,10 @@ export function optionList(row: ScanRow, names: ActorNames): Html {
 
 const stepList = (steps: readonly PrepareStep[]): Html =>
   html`<ol>${steps.map((step) => html`<li><code>${describeStep(step)}</code></li>`)}</ol>`;
+
+const URLS_SHOWN = 20;
+const firstOf = (urls: readonly string[]): string[] =>
+  urls.length <= URLS_SHOWN ? [...urls] : [...urls.slice(0, URLS_SHOWN), `and ${number(urls.length - URLS_SHOWN)} more`];
 
 const globs = (term: string, patterns: readonly string[]): [string, string][] =>
   patterns.length === 0 ? [] : [[term, patterns.join(', ')]];

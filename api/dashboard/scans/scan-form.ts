@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import { type ConsentChoice, CRAWL_LABELS, type HashRoutes, OPTION_LABELS, type ScanOptions } from '../../../core/scan/options.ts';
 import { BASELINE_TEXT, type BaselineChoice, baselineText, readBaselineText } from '../../../core/scan/baseline.ts';
 import { type Metadata, METADATA_MAX, readPairs } from '../../../core/scan/metadata.ts';
+import { readAddressList } from '../../../core/scan/address-list.ts';
 import { addressToType, readAddress } from '../../../core/scan/site.ts';
 import { PREPARE_MAX } from '../../../core/scan/steps.ts';
 import { readSteps } from '../../../core/scan/steps-text.ts';
@@ -87,10 +88,13 @@ export function createScanForm(maxPagesLimit: number) {
     if (!steps.ok) return { ok: false, errors: [{ field: 'prepare', text: steps.message }] };
     const pairs = readPairs(linesOf(values.metadata));
     if (!pairs.ok) return { ok: false, errors: [{ field: 'metadata', text: pairs.message }] };
-    const typed = { steps: steps.steps, pairs: pairs.metadata };
+    const typed = { steps: steps.steps, pairs: pairs.metadata, urls: readAddressList(values.urls) };
     const given = fields.filter(({ name, kind }) => kind === 'box' || values[name] !== '');
     const body = Object.fromEntries(
-      given.map(({ name, kind }) => [name, kind === 'steps' || kind === 'pairs' ? typed[kind] : PARSE[kind](values[name])]),
+      given.map(({ name, kind }) => [
+        name,
+        name === 'urls' ? typed.urls : kind === 'steps' || kind === 'pairs' ? typed[kind] : PARSE[kind](values[name]),
+      ]),
     );
     const { url, httpFallback } = readAddress(values.url.trim());
     if (url !== '') Object.assign(body, { url }, httpFallback && { http_fallback: httpFallback });
@@ -268,6 +272,8 @@ const HINTS: Partial<Record<ScanFieldName, (schema: ScanField['schema']) => Html
   url: () => 'The page to start from, such as https://example.com/',
   max_pages: ({ maximum = 0 }) => `At most ${number(maximum)}. The scan follows links and sitemaps.`,
   fail_on_truncation: () => 'Otherwise as many pages are scanned as there are credits.',
+  urls: ({ maxItems }) =>
+    `Tests these and follows no links: addresses of the site, or paths, one per line, or CSV with a heading. At most ${maxItems}, and the number of pages.`,
   baseline: () => html`The earlier scan to compare with, for new violations: ${BASELINE_TEXT}. Example: <code>branch=main</code>`,
   metadata: () =>
     html`At most ${String(METADATA_MAX)} pairs that say what is scanned, one per line, for example <code>branch=main</code>. They do not change the scan.`,

@@ -10,6 +10,7 @@ import type { Tracer } from '../../../platform/tracing.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { Origin } from '../../../stores/submissions/scan-resources.ts';
 import type { ApiStores } from '../../dependencies.ts';
+import type { ListMistake } from '../../../core/scan/address-list.ts';
 import type { StepMistake } from '../../../core/scan/steps.ts';
 import { ApiError, type QueueLimit, ValidationFailure, type ValidationType } from '../../http/errors.ts';
 
@@ -98,6 +99,8 @@ export type SubmissionRefusal =
   | { ok: false; reason: 'test_key_target'; host?: number }
   /** A step that prepares the scan leaves its site. */
   | { ok: false; reason: 'prepare_refused'; mistake: StepMistake }
+  /** The list of addresses is wrong. */
+  | { ok: false; reason: 'urls_refused'; mistake: ListMistake }
   /** The baseline is wrong, or missing. */
   | { ok: false; reason: 'baseline_refused'; type: 'baseline.invalid' | 'baseline.not_found'; message: string }
   /** The organisation's scans may not sign in with the Secret. */
@@ -157,6 +160,10 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
       return new ValidationFailure([
         { loc: ['body', 'prepare', index, 'goto'], msg: `Step ${index + 1}: ${message}`, type: 'prepare.other_site' },
       ]);
+    }
+    case 'urls_refused': {
+      const { type, index, message } = refusal.mistake;
+      return new ValidationFailure([{ loc: ['body', 'urls', ...(index === undefined ? [] : [index])], msg: message, type }]);
     }
     case 'baseline_refused':
       return new ValidationFailure([{ loc: ['body', 'baseline'], msg: refusal.message, type: refusal.type }]);

@@ -1,5 +1,6 @@
 /** Submits a scan: claims the idempotency key, checks target and queue, and charges. */
 import { baselineMistake } from '../../../core/scan/baseline.ts';
+import { addressListMistake } from '../../../core/scan/address-list.ts';
 import { prepareMistake } from '../../../core/scan/steps.ts';
 import { maySignInWith } from '../../../core/scan/sign-in.ts';
 import { isTestTarget, judgeScan, urlOnHost } from '../../../core/scan/targets.ts';
@@ -139,6 +140,8 @@ async function refusalOfRequest(deps: SubmissionDeps, request: SubmissionRequest
       ? { ok: false, reason }
       : { ok: false, reason: 'target_refused', target: { reason, message, host } };
   }
+  const listed = addressListMistake(request.options);
+  if (listed !== null) return { ok: false, reason: 'urls_refused', mistake: listed };
   const mistake = prepareMistake(crawl.prepare, new URL(url));
   if (mistake !== null) return { ok: false, reason: 'prepare_refused', mistake };
   if (baseline?.scan !== undefined && !(await isBaseline(deps, request, baseline.scan.toLowerCase())))

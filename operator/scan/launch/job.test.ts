@@ -265,6 +265,7 @@ describe('secret', () => {
           hashRoutes: 'paths',
           hosts: [],
           rewriteHost: '',
+          urls: [],
           sitemap: true,
           respectRobots: true,
           waitFor: '',

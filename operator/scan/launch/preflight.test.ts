@@ -27,6 +27,8 @@ describe('the preflight of manifests', () => {
     maxPagesLimit?: number;
     /** The further hosts of the scan. */
     hosts?: string[];
+    /** Its list of addresses. */
+    urls?: string[];
     /** Of the annotations of the scan. */
     metadata?: Record<string, string>;
     /** Whether an organisation is charged for the namespace. */
@@ -47,6 +49,7 @@ describe('the preflight of manifests', () => {
     blocked = false,
     maxPagesLimit = 500,
     hosts = [],
+    urls = [],
     metadata = {},
     owned = true,
     pagesReserved = 0,
@@ -56,7 +59,7 @@ describe('the preflight of manifests', () => {
     const calls: string[] = [];
     const row = scanRow({ id: 'a', organisation: 'acme', resource: { namespace: 'team', name: 'a' }, pagesReserved });
     row.options.maxPages = 5;
-    row.options.crawl.hosts = hosts;
+    Object.assign(row.options.crawl, { hosts, urls });
     const team = { id: 'acme', blocked, deletedAt: null as Date | null } as Organisation;
     const context = contextOf({
       stores: {
@@ -127,6 +130,7 @@ describe('the preflight of manifests', () => {
     ['TargetRefused', { hosts: ['10.0.0.1'] }, {}],
     ['TooManyPages', { maxPagesLimit: 4 }, {}],
     ['PodTemplateRefused', {}, { podTemplate: { annotations: { a: 'b' } } }],
+    ['AddressListRefused', { urls: ['https://other.test/'] }, {}],
     ['MetadataRefused', { metadata: { branch: 'a\n' } }, {}],
     ['NoOrganisation', { create: async () => expect.fail(), owned: false }, {}],
   ];

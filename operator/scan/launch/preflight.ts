@@ -14,6 +14,7 @@ import {
 import { type Metadata, metadataMistake } from '../../../core/scan/metadata.ts';
 import { isOfDashboard, SCHEDULE_LABEL } from '../../../core/protocol/scan-schedules.ts';
 import { creditAccountOf } from '../../../core/scan/counts.ts';
+import { addressListMistake } from '../../../core/scan/address-list.ts';
 import { judgeScan } from '../../../core/scan/targets.ts';
 import { type ReservationRequest, RESERVE_WITHIN_MS } from '../../../stores/credits/credits.ts';
 import type { Organisation } from '../../../core/organisation.ts';
@@ -87,8 +88,10 @@ async function vetManifest(context: OperatorContext, scan: AccessibilityScan, sc
   if (mistake !== null) return { ok: false, end: reasons.metadataRefused(mistake) };
   const { url, maxPages } = row.options;
   if (maxPages > settings.maxPagesLimit) return { ok: false, end: reasons.tooManyPages(maxPages, settings.maxPagesLimit) };
-  const { hosts } = withDefaults(row.options).crawl;
-  const judged = await judgeScan({ url, hosts }, settings.targets, resolver);
+  const { crawl } = withDefaults(row.options);
+  const judged = await judgeScan({ url, hosts: crawl.hosts }, settings.targets, resolver);
+  const listed = judged.ok ? addressListMistake({ url, maxPages, crawl }) : null;
+  if (listed !== null) return { ok: false, end: reasons.addressListRefused(listed.message) };
   if (judged.ok) return canPay(context, row);
   const refused = reasons.targetRefused(judged.message);
   return judged.reason === 'dns_unavailable' ? { ok: false, unresolved: refused } : { ok: false, end: refused };

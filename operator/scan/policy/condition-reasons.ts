@@ -150,6 +150,8 @@ export function organisationBlocked({ id, deletedAt }: Pick<Organisation, 'id' |
 export const tooManyPages = (asked: number, allowed: number): EndReason =>
   failed('TooManyPages', `maxPages is ${asked}, but this installation allows ${allowed} at most.`);
 
+export const addressListRefused = (message: string): EndReason => failed('AddressListRefused', message);
+
 export const podTemplateRefused = (message: string): EndReason => failed('PodTemplateRefused', message);
 
 export const metadataRefused = (mistake: string): EndReason =>
