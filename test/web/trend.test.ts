@@ -39,9 +39,9 @@ describe('the trend of a scan', () => {
       CHANGES.map((change, day) => [`${(940 + 3 * day) / 10}`, '12', ...(change?.map(String) ?? ['–', '–'])]).toReversed(),
     );
     const labels = await page.locator('.chart-text').allTextContents();
-    expect(labels).to.include.members(['2026-03-01', '2026-03-07', '94', '95', '96', '12']).and.not.include('0.0');
-    expect(await page.locator('.chart-new').count()).to.equal(3);
-    expect(await page.locator('.chart-fixed').count()).to.equal(3);
+    expect(labels).to.include.members(['2026-03-01', '2026-03-07', '92.5', '95', '97.5', '0', '15']).and.not.include('0.0');
+    expect(await page.locator('#trend-card').innerText()).to.include('The axis begins at 92.5, not at 0');
+    expect(await page.getByRole('img', { name: /^Line chart of the violations of 7 scans, from 12 on .* to 12 on / }).count()).to.equal(1);
     await expectAccessible(page, 'scan-trend');
   });
 

@@ -95,7 +95,7 @@ function endedParts(data: ScanPageData): Html {
   const pages = view === null || view === 'unavailable' ? undefined : pageCountsOf(view);
   const toPass = view === null || view === 'unavailable' ? NOTHING : fixToPassCard(view, (cause) => causesHref(row.id, { cause }));
   return html`${scanResult(row, pages)} ${toPass} ${downloads(row)} ${write !== null && isRepeatable(row) && againForm(row, write)} ${row.outcome !== null && findings(data)}
-    ${row.phase === 'done' && row.reports !== null && !isCheck(row) && differenceLater(row)} ${trendChart(trend, row.id)}`;
+    ${row.phase === 'done' && row.reports !== null && !isCheck(row) && differenceLater(row)} ${trendChart(trend, { current: row.id })}`;
 }
 
 function downloads({ id, reports }: ScanRow): Html {

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { gridOf, timesOf } from './trend.ts';
+import { gridFromZero, gridOf, timesOf } from './trend.ts';
 
 describe('the drawing of a trend', () => {
   for (const [what, scores, grid] of [
-    ['small changes', [94.3, 94.8, 94.5], [94.2, 94.4, 94.6, 94.8]],
-    ['equal scores', [80, 80], [79.9, 80, 80.1]],
-    ['equal scores at the top', [100, 100], [99.9, 100]],
-    ['equal scores at the bottom', [0, 0], [0, 0.1]],
+    ['small changes', [94.3, 94.8, 94.5], [92.5, 95]],
+    ['equal scores', [80, 80], [77.5, 80, 82.5]],
+    ['equal scores at the top', [100, 100], [97.5, 100]],
+    ['equal scores at the bottom', [0, 0], [0, 2.5]],
     ['large changes', [12, 88.4], [0, 25, 50, 75, 100]],
     ['all scores', [0, 100], [0, 25, 50, 75, 100]],
     ['changes of some points', [71.5, 90], [70, 75, 80, 85, 90]],
@@ -25,6 +25,15 @@ describe('the drawing of a trend', () => {
         expect(grid.at(-1)).to.be.at.least(scores[1]!).and.at.most(100);
       }
   });
+
+  for (const [most, grid] of [
+    [0, [0, 1]],
+    [3, [0, 1, 2, 3]],
+    [12, [0, 5, 10, 15]],
+    [29, [0, 10, 20, 30]],
+    [4_100, [0, 2_000, 4_000, 6_000]],
+  ] as const)
+    it(`has grid lines from 0 for ${most} violations`, () => expect(gridFromZero([most, 0])).to.deep.equal(grid));
 
   for (const [first, last, labels] of [
     ['2026-03-02T09:14:00.000Z', '2026-04-02T09:14:00.000Z', ['2026-03-02', '2026-04-02']],

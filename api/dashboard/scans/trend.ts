@@ -1,4 +1,4 @@
-/** The scores of the scans of one address over time: as a line, with new and fixed violations as bars, and in a table. Pure. */
+/** Score and violations of the scans of one address over time: as two lines beside each other, and in a table. Pure. */
 import { chartFrame, type Column, foldedCard, link, table, time } from '../../web/components.ts';
 import { attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { date, number } from './words.ts';
@@ -10,18 +10,22 @@ const DIFFERENCE_COLUMNS: readonly Column[] = [
   { text: 'Fixed', numeric: true },
 ];
 
-const CHANGES_LEGEND = 'Violations that the baseline of each scan does not have (up), and that are fixed since it (down)';
-
-/** @param points oldest first. @param current the scan of the page */
-export function trendChart(points: readonly TrendPoint[], current: string): Html {
+/** @param points oldest first. @param options.current the scan of the page */
+export function trendChart(points: readonly TrendPoint[], options: { current?: string; open?: boolean } = {}): Html {
   if (points.length < 2) return NOTHING;
+  const { current, open } = options;
   const isCompared = points.some(({ difference }) => difference !== null);
+  const scores = gridOf(points.map(({ score }) => score));
   return foldedCard({
     id: 'trend-card',
     title: 'Trend of this address',
+    open,
     body: chartFrame({
-      caption: `Score of the last ${points.length} scans with the same options`,
-      svg: html`${scoreDrawing(points, current)} ${isCompared && html`<p>${CHANGES_LEGEND}</p>${changeDrawing(points)}`}`,
+      caption: `The last ${points.length} scans with the same options`,
+      svg: html`<div class="columns">
+        <div><p>Score${scores[0]! > 0 && `. The axis begins at ${number(scores[0]!)}, not at 0`}</p>${drawing(points, 'score', scores, current)}</div>
+        <div><p>Violations</p>${drawing(points, 'violations', gridFromZero(points.map(({ violations }) => violations)), current)}</div>
+      </div>`,
       tableSummary: 'All numbers as a table',
       table: table({
         id: 'trend',
@@ -53,72 +57,46 @@ export interface TrendPoint {
 }
 
 /** Scans stand at equal distances, because several may run within minutes and then none for weeks. */
-const WIDTH = 360;
-const LEFT = 44;
-const RIGHT = 10;
-const at = (index: number, points: readonly TrendPoint[]): number => round(LEFT + ((WIDTH - LEFT - RIGHT) * (index + 0.5)) / points.length);
+const [WIDTH, HEIGHT] = [360, 170];
+const [LEFT, RIGHT, TOP, BOTTOM] = [44, 10, 10, 30];
 
-const SCORES = { height: 170, top: 10, bottom: 30 } as const;
-const CHANGES = { height: 110, top: 10, bottom: 10 } as const;
-/** The widest bar, in units of the drawing. */
-const BAR_MAX = 18;
-
-/** The distances between grid lines, in tenths: scores have one decimal. The smallest that gives at most this many intervals is taken. */
-const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 250] as const;
 const INTERVALS_MAX = 4;
+/** The distances between grid lines of scores. Not below 2.5 points, so that what hardly changed looks so. */
+const STEPS = [2.5, 5, 10, 20, 25] as const;
 
-/** The grid lines of the scores, from the lowest up. They begin and end near the scores, so that small changes can be seen. */
+/** The grid lines of the scores, from the lowest up. They begin and end near the scores, so that changes can be seen. */
 export function gridOf(scores: readonly number[]): number[] {
-  const tenths = scores.map((score) => Math.round(score * 10));
-  const [min, max] = [Math.min(...tenths), Math.max(...tenths)];
+  const [min, max] = [Math.min(...scores), Math.max(...scores)];
   for (const step of STEPS) {
     let [low, high] = [Math.floor(min / step), Math.ceil(max / step)];
     // One score: lines above and below it, within what a score can be.
-    if (low === high) [low, high] = [Math.max(0, low - 1), Math.min(1000 / step, high + 1)];
-    if (high - low <= INTERVALS_MAX) return Array.from({ length: high - low + 1 }, (_, line) => ((low + line) * step) / 10);
+    if (low === high) [low, high] = [Math.max(0, low - 1), Math.min(100 / step, high + 1)];
+    if (high - low <= INTERVALS_MAX) return Array.from({ length: high - low + 1 }, (_, line) => (low + line) * step);
   }
   throw new RangeError('scores are from 0 to 100');
 }
 
-/** @param current the scan of the page */
-function scoreDrawing(points: readonly TrendPoint[], current: string): Html {
-  const scores = points.map(({ score }) => score);
-  const grid = gridOf(scores);
-  const [low, high] = [grid[0]!, grid.at(-1)!];
-  const { height, top, bottom } = SCORES;
-  const y = (score: number): number => round(top + ((height - top - bottom) * (high - score)) / (high - low));
-  const [first, last] = timesOf(points);
-  return html`<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${describeScores(points)}">
-    ${grid.map((score) => html`${line(y(score))}${textAt(LEFT - 6, y(score) + 4, number(score))}`)}
-    ${textAt(LEFT, height - 8, first, 'start')} ${textAt(WIDTH - RIGHT, height - 8, last)}
-    <polyline class="chart-line"${attributes({ points: scores.map((score, index) => `${at(index, points)},${y(score)}`).join(' ') })}></polyline>
-    ${points.map(
-      ({ id, score }, index) =>
-        html`<circle${attributes({ class: 'chart-point', cx: at(index, points), cy: y(score), r: id === current ? 5 : 3 })}></circle>`,
-    )}
-  </svg>`;
+/** The grid lines of counts. */
+export function gridFromZero(counts: readonly number[]): number[] {
+  const most = Math.max(1, ...counts);
+  const magnitude = 10 ** Math.floor(Math.log10(most));
+  const step = [0.5, 1, 2, 5].map((part) => Math.max(1, part * magnitude)).find((one) => most / one <= INTERVALS_MAX)!;
+  return Array.from({ length: Math.ceil(most / step) + 1 }, (_, line) => line * step);
 }
 
-/** Bars up for new violations and down for fixed ones, below the scores of the same scans. */
-function changeDrawing(points: readonly TrendPoint[]): Html {
-  const { height, top, bottom } = CHANGES;
-  const middle = height / 2;
-  const most = Math.max(1, ...points.flatMap(({ difference }) => [difference?.new ?? 0, difference?.fixed ?? 0]));
-  const size = (violations: number): number => round(((height - top - bottom) / 2) * (violations / most));
-  const width = round(Math.min(BAR_MAX, ((WIDTH - LEFT - RIGHT) / points.length) * 0.6));
-  const bar = (index: number, kind: 'new' | 'fixed', violations: number): Html | false =>
-    violations > 0 &&
-    html`<rect${attributes({
-      class: `chart-bar chart-${kind}`,
-      x: round(at(index, points) - width / 2),
-      y: kind === 'new' ? round(middle - size(violations)) : middle,
-      width,
-      height: size(violations),
-    })}></rect>`;
-  return html`<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${describeChanges(points)}">
-    ${textAt(LEFT - 6, top + 8, number(most))} ${textAt(LEFT - 6, middle + 4, '0')} ${textAt(LEFT - 6, height - bottom, number(most))}
-    ${points.map(({ difference }, index) => difference && html`${bar(index, 'new', difference.new)}${bar(index, 'fixed', difference.fixed)}`)}
-    ${line(middle)}
+/** One line, with its grid. @param current the scan of the page */
+function drawing(points: readonly TrendPoint[], of: 'score' | 'violations', grid: readonly number[], current?: string): Html {
+  const [low, high] = [grid[0]!, grid.at(-1)!];
+  const y = (value: number): number => round(TOP + ((HEIGHT - TOP - BOTTOM) * (high - value)) / (high - low));
+  const places = points.map((point, index) => ({
+    ...{ x: round(LEFT + ((WIDTH - LEFT - RIGHT) * (index + 0.5)) / points.length), y: y(point[of]), r: point.id === current ? 5 : 3 },
+  }));
+  const [first, last] = timesOf(points);
+  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${describe(points, of)}">
+    ${grid.map((value) => html`${line(y(value))}${textAt(LEFT - 6, y(value) + 4, number(value))}`)}
+    ${textAt(LEFT, HEIGHT - 8, first, 'start')} ${textAt(WIDTH - RIGHT, HEIGHT - 8, last)}
+    <polyline class="chart-line"${attributes({ points: places.map((place) => `${place.x},${place.y}`).join(' ') })}></polyline>
+    ${places.map((place) => html`<circle${attributes({ class: 'chart-point', cx: place.x, cy: place.y, r: place.r })}></circle>`)}
   </svg>`;
 }
 
@@ -138,17 +116,11 @@ export function timesOf(points: readonly Pick<TrendPoint, 'at'>[]): [string, str
   return [first!.slice(start, end), last!.slice(start, end)];
 }
 
-function describeScores(points: readonly TrendPoint[]): string {
+function describe(points: readonly TrendPoint[], of: 'score' | 'violations'): string {
   const [first, last] = [points[0]!, points.at(-1)!];
-  const scores = points.map(({ score }) => score);
-  const range = `The lowest was ${number(Math.min(...scores))}, the highest ${number(Math.max(...scores))}.`;
-  return `Line chart of ${points.length} scores, from ${number(first.score)} on ${date(first.at)} to ${number(last.score)} on ${date(last.at)}. ${range}`;
-}
-
-function describeChanges(points: readonly TrendPoint[]): string {
-  const compared = points.flatMap(({ difference }) => (difference === null ? [] : [difference]));
-  const sum = (kind: 'new' | 'fixed'): string => number(compared.reduce((all, difference) => all + difference[kind], 0));
-  return `Bar chart of ${number(compared.length)} scans that were compared with a baseline: ${sum('new')} new and ${sum('fixed')} fixed violations in all.`;
+  const values = points.map((point) => point[of]);
+  const range = `The lowest was ${number(Math.min(...values))}, the highest ${number(Math.max(...values))}.`;
+  return `Line chart of the ${of} of ${points.length} scans, from ${number(first[of])} on ${date(first.at)} to ${number(last[of])} on ${date(last.at)}. ${range}`;
 }
 
 const SPARK = { width: 96, height: 24, margin: 3 } as const;

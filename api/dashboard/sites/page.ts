@@ -78,7 +78,7 @@ export function sitePageBody(data: SitePageData): Html {
       compared here.
     </p>
     ${host.hidden && notice({ body: html`This site is hidden in the list of sites. ${link('Show the hidden sites', HIDDEN_SITES_PATH)}.` })}
-    ${newest.id !== done?.id && withoutResult(newest)} ${done?.outcome && lastResult(data, done, done.outcome)} ${trendChart(trend, '')}
+    ${newest.id !== done?.id && withoutResult(newest)} ${done?.outcome && lastResult(data, done, done.outcome)} ${trendChart(trend, { open: true })}
     ${schedulesOf(data)} ${latestScans(data)} ${otherScans(data)} ${mayWrite && labelForm(data)}
     ${mayDelete && actions(link('Delete this site', `${sitePath(site.site)}/delete`))}`;
 }
