@@ -162,6 +162,7 @@ export function dashboardPage({ request, title, active, body, scripts }: Dashboa
       <footer class="site-footer">
         <div class="site-footer-inner">
           <p>${texts.footer}</p>
+          <p data-zone hidden>Times are in the zone of your browser: </p>
           <p><a href="${DOCS_PATH}">${texts.documentation}</a></p>
         </div>
       </footer>`,
@@ -193,6 +194,7 @@ function document({ request, locale, title, head, body, scripts = [] }: Document
         <link rel="icon" href="${assets.url('icon.svg')}" type="image/svg+xml" />
         <link rel="preload" href="${assets.url(FONT_FILE)}" as="font" type="font/woff2" crossorigin />
         <link rel="stylesheet" href="${assets.url('site.css')}" />
+        <script type="module" src="${assets.url('times.js')}" blocking="render"></script>
         ${['site.js', ...scripts].map((name) => html`<script type="module" src="${assets.url(name)}"></script>`)} ${head}
       </head>
       <body>

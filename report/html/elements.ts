@@ -128,10 +128,10 @@ export function withPart(text: string, name: string, part: HtmlValue): Html {
   return html`${before}${part}${after}`;
 }
 
-/** A date and time with "UTC". */
+/** A short date and time with "UTC". On pages, the script `times.js` shows it in the reader's time zone. */
 export function time(at: Date | string, locale: Locale = currentLocale()): Html {
   const iso = new Date(at).toISOString();
-  return html`<time datetime="${iso}">${wordsIn(locale, 'site').date(iso)}</time>`;
+  return html`<time datetime="${iso}" data-local>${wordsIn(locale, 'site').shortDate(iso)}</time>`;
 }
 
 /** The ratio, the required one, and both colours, each drawn beside its name. The drawings have no names of their own. */

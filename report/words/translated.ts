@@ -20,6 +20,8 @@ export interface I18n<Texts> {
   ratio(n: number): string;
   /** Date and time. @param timeZone of the reader. Default: UTC, because readers are in different time zones */
   date(iso: string | Date, timeZone?: string): string;
+  /** Date and time in UTC, with a month of three letters or a number. */
+  shortDate(iso: string | Date): string;
 }
 
 /** The formats of a language over its texts. */
@@ -29,6 +31,7 @@ export function i18nOver<Texts>(locale: Locale, texts: Texts): I18n<Texts> {
   const plurals = new Intl.PluralRules(locale);
   const datesIn = (timeZone: string) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone });
   const dates = datesIn('UTC');
+  const shortDates = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
   const number = (n: number): string => numbers.format(n);
   const format: I18n<Texts>['format'] = (text, values) =>
     text.replace(/\{(\w+)\}/g, (placeholder, name: string) => {
@@ -44,6 +47,7 @@ export function i18nOver<Texts>(locale: Locale, texts: Texts): I18n<Texts> {
     ratio: (n) => ratios.format(n),
     date: (at, zone = 'UTC') =>
       zone === 'UTC' ? `${dates.format(new Date(at))} UTC` : `${datesIn(zone).format(new Date(at))} (${zone.replaceAll('_', ' ')})`,
+    shortDate: (at) => `${shortDates.format(new Date(at))} UTC`,
   };
 }
 

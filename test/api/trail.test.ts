@@ -112,7 +112,7 @@ describe('the trail', () => {
     });
     const texts = async (query: string) => (await client.get(`${PATH}${query}`)).text.replace(/\s+/g, ' ').replace(/<td [^>]*>/g, '<td>');
     const all = await texts('');
-    for (const text of ['Signed in', 'Sign-in failed', 'Role changed', '203.0.113.0/24', '2 times, the last one on'])
+    for (const text of ['Signed in', 'Sign-in failed', 'Role changed', '203.0.113.0/24', '2 times, the last one'])
       expect(all).to.include(`>${text}`);
     const changes = await texts('?kind=changes');
     expect(changes).to.include('<td>Role changed').and.not.include('<td>Signed in').and.not.include('203.0.113.0/24');

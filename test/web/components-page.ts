@@ -106,9 +106,8 @@ const blocks = (): Html =>
       svg: html`<svg viewBox="0 0 300 80" role="img" aria-label="The score rose from 60 to 90.">
         <path class="chart-grid" d="M0 70h300" />
         <path class="chart-line" d="M10 60 150 40 290 15" />
-        <circle class="chart-point" cx="10" cy="60" r="4" />
-        <circle class="chart-point" cx="150" cy="40" r="4" />
-        <circle class="chart-point" cx="290" cy="15" r="4" />
+        <path class="chart-dots" d="M10,60h0M150,40h0" />
+        <circle class="chart-point" cx="290" cy="15" r="5" />
       </svg>`,
       tableSummary: 'Show the figures as a table',
       table: ui.table({

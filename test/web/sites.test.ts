@@ -159,6 +159,23 @@ describe('the pages of sites', () => {
     expect(await page.locator('#scan-rows > tr').count()).to.equal(5);
   });
 
+  it('show times in the time zone of the reader, and near ones relative to now', async () => {
+    const url = 'https://shop.example/';
+    for (const [javaScriptEnabled, text] of [
+      [true, 'yesterday, 10:30 PM'],
+      [false, 'Mar 2, 2026, 3:30 AM UTC'],
+    ] as const) {
+      const page = await open('viewer', { javaScriptEnabled, timezoneId: 'America/New_York' });
+      await done(page.organisation, url, { createdAt: new Date('2026-03-02T03:30:00Z') });
+      await page.clock.setFixedTime(new Date('2026-03-02T15:00:00Z'));
+      await page.reload();
+      const time = page.locator('#site-rows time');
+      expect((await time.innerText()).replaceAll('\u202F', ' ')).to.equal(text);
+      if (javaScriptEnabled) expect(await time.getAttribute('title')).to.match(/^Sunday, March 1, 2026 at 10:30:00\sPM EST$/);
+      expect(await page.getByText('Times are in the zone of your browser: America/New_York').isVisible()).to.equal(javaScriptEnabled);
+    }
+  });
+
   it('say why the last scan has no result, and what the last result was', async () => {
     const page = await open('viewer');
     const { failed } = await storeSites(page);

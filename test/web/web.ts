@@ -18,7 +18,7 @@ export interface WebOptions extends ReplicaOptions {
 /** Options of one visitor. */
 export type VisitorOptions = Pick<
   BrowserContextOptions,
-  'javaScriptEnabled' | 'colorScheme' | 'locale' | 'forcedColors' | 'reducedMotion' | 'permissions'
+  'javaScriptEnabled' | 'colorScheme' | 'locale' | 'forcedColors' | 'reducedMotion' | 'permissions' | 'timezoneId'
 >;
 
 export interface Web extends ApiContext {

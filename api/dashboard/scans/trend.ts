@@ -88,19 +88,21 @@ export function gridFromZero(counts: readonly number[]): number[] {
 function drawing(points: readonly TrendPoint[], of: 'score' | 'violations', grid: readonly number[], current?: string): Html {
   const [low, high] = [grid[0]!, grid.at(-1)!];
   const y = (value: number): number => round(TOP + ((HEIGHT - TOP - BOTTOM) * (high - value)) / (high - low));
-  const places = points.map((point, index) => ({
-    ...{ x: round(LEFT + ((WIDTH - LEFT - RIGHT) * (index + 0.5)) / points.length), y: y(point[of]), r: point.id === current ? 5 : 3 },
-  }));
+  const places = points.map(
+    (point, index) => [round(LEFT + ((WIDTH - LEFT - RIGHT) * (index + 0.5)) / points.length), y(point[of])] as const,
+  );
+  const [x, at] = places[points.findIndex(({ id }) => id === current)] ?? [];
   const [first, last] = timesOf(points);
   return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${describe(points, of)}">
-    ${grid.map((value) => html`${line(y(value))}${textAt(LEFT - 6, y(value) + 4, number(value))}`)}
+    <path class="chart-grid"${attributes({ d: grid.map((value) => `M${LEFT},${y(value)}H${WIDTH - RIGHT}`).join('') })}></path>
+    ${grid.map((value) => textAt(LEFT - 6, y(value) + 4, number(value)))}
     ${textAt(LEFT, HEIGHT - 8, first, 'start')} ${textAt(WIDTH - RIGHT, HEIGHT - 8, last)}
-    <polyline class="chart-line"${attributes({ points: places.map((place) => `${place.x},${place.y}`).join(' ') })}></polyline>
-    ${places.map((place) => html`<circle${attributes({ class: 'chart-point', cx: place.x, cy: place.y, r: place.r })}></circle>`)}
+    <polyline class="chart-line"${attributes({ points: places.join(' ') })}></polyline>
+    <path class="chart-dots"${attributes({ d: places.map((place) => `M${place.join()}h0`).join('') })}></path>
+    ${x !== undefined && html`<circle class="chart-point"${attributes({ cx: x, cy: at, r: 5 })}></circle>`}
   </svg>`;
 }
 
-const line = (y: number): Html => html`<line class="chart-grid"${attributes({ x1: LEFT, x2: WIDTH - RIGHT, y1: y, y2: y })}></line>`;
 const textAt = (x: number, y: number, text: string, anchor: 'start' | 'end' = 'end'): Html =>
   html`<text class="chart-text"${attributes({ x, y, 'text-anchor': anchor })}>${text}</text>`;
 const round = (value: number): number => Math.round(value * 10) / 10;

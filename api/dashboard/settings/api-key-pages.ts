@@ -176,7 +176,7 @@ function consequence({ lastUsedAt }: ApiKey, now: Date): Parameters<typeof notic
     ? {
         kind: 'warn',
         title: 'The key seems to be in use',
-        body: html`It was last used on ${time(lastUsedAt)}. What uses it will get 401. ${effect}`,
+        body: html`Last use: ${time(lastUsedAt)}. What uses it will get 401. ${effect}`,
       }
     : { kind: 'note', title: `The key was not used for more than ${IN_USE_DAYS} days`, body: effect };
 }

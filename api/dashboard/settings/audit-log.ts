@@ -98,5 +98,5 @@ function detailsOf(entry: AuditEntry): Html {
   const { subject, count, until } = entry;
   const scan = scanOfEntry(entry);
   if (scan !== null) return link(html`<span class="address">${shown(scan.site, 120)}</span>`, scanPath(scan.id));
-  return count > 1 ? html`${subject !== null && html`${subject}: `}${count} times, the last one on ${time(until)}` : html`${subject ?? ''}`;
+  return count > 1 ? html`${subject !== null && html`${subject}: `}${count} times, the last one ${time(until)}` : html`${subject ?? ''}`;
 }

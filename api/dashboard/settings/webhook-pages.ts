@@ -123,7 +123,7 @@ function problemOf({ disabled, failingSince, managedBy }: Webhook): HtmlValue {
       ? 'Enable it when the receiver works again.'
       : 'Ask an administrator to enable it, or change its address in the manifest.';
   if (disabled?.reason === 'gone')
-    return notice({ kind: 'bad', title: 'The webhook is stopped', body: html`It answered 410 on ${time(disabled.at)}. ${enable}` });
+    return notice({ kind: 'bad', title: 'The webhook is stopped', body: html`It answered 410 ${time(disabled.at)}. ${enable}` });
   if (disabled?.reason === 'failing')
     return notice({
       kind: 'bad',
@@ -193,7 +193,7 @@ const STATES: Readonly<Record<DeliveryState, [kind: BadgeKind, text: string]>> =
 function deliveryBlock(request: FastifyRequest, delivery: Delivery, path: string, sendable: boolean): Html {
   const { id, type, state, createdAt, nextAt, attempts, message, body } = delivery;
   const [kind, text] = STATES[state];
-  const next = nextAt !== null && html` Tried next on ${time(nextAt)}.`;
+  const next = nextAt !== null && html` Tried next ${time(nextAt)}.`;
   return html`<details class="delivery">
     <summary>${badge(kind, text)} ${type}, ${time(createdAt)}, ${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}</summary>
     <p>ID ${message}.${next}</p>

@@ -3,6 +3,7 @@
  * and with `data-events` when an event of the server says that it changed. `data-load` is the address of a part that is
  * read once. Hidden pages wait, failures are retried more and more slowly, and the end of the session ends everything.
  */
+import { showTimes } from './times.js';
 import { announce, enableCopying, enableDialogs, SLOWEST_SECONDS, visible, wait } from './site.js';
 
 /** The minimum interval between two reads, also if events arrive faster. In seconds. */
@@ -26,8 +27,9 @@ async function read(address, etag) {
     if (response.status === 304) return { state: 'same' };
     if (FINAL.has(response.status)) return { state: 'final' };
     if (!response.ok) return { state: 'failed' };
-    const text = await response.text();
-    return { state: 'new', etag: response.headers.get('etag'), document: new DOMParser().parseFromString(text, 'text/html') };
+    const next = new DOMParser().parseFromString(await response.text(), 'text/html');
+    showTimes(next);
+    return { state: 'new', etag: response.headers.get('etag'), document: next };
   } catch {
     return { state: 'failed' };
   }

@@ -1,5 +1,7 @@
 /** Loaded by every page. Each part works on elements with its own data attribute; pages work without it. */
 
+import { showTimes } from './times.js';
+
 const SHOWN_MS = 2500;
 export const SLOWEST_SECONDS = 60;
 
@@ -73,6 +75,7 @@ function replace(part, { part: next, title }) {
   // Parsed without scripts, their content would be elements.
   for (const fallback of next.querySelectorAll('noscript')) fallback.remove();
   document.title = title;
+  showTimes(next);
   part.replaceWith(next);
   for (const id of open) document.getElementById(id)?.setAttribute('open', '');
   if (focused !== '') document.getElementById(focused)?.focus();

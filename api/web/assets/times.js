@@ -1,0 +1,52 @@
+/**
+ * Shows times in the reader's zone, and near ones relative to now; their titles are exact. It runs before the page is drawn, where
+ * browsers can do that, so that nothing moves. Without scripts, times are in UTC.
+ */
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+const formats = new Map();
+
+function formatsOf(language) {
+  if (!formats.has(language)) {
+    const format = (options) => new Intl.DateTimeFormat(language, options);
+    formats.set(language, {
+      relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }),
+      clock: format({ timeStyle: 'short' }),
+      day: format({ day: 'numeric', month: 'short', hour: 'numeric', minute: '2-digit' }),
+      year: format({ dateStyle: 'medium', timeStyle: 'short' }),
+      exact: format({ dateStyle: 'full', timeStyle: 'long' }),
+    });
+  }
+  return formats.get(language);
+}
+
+const midnightOf = (at) => new Date(at.getFullYear(), at.getMonth(), at.getDate());
+
+function textOf(at, now, { relative, clock, day, year }) {
+  const minutes = Math.trunc((at - now) / MINUTE_MS);
+  if (Math.abs(minutes) < 60) return minutes === 0 ? relative.format(0, 'second') : relative.format(minutes, 'minute');
+  const days = Math.round((midnightOf(at) - midnightOf(now)) / DAY_MS);
+  if (Math.abs(days) <= 1) return `${relative.format(days, 'day')}, ${clock.format(at)}`;
+  return (at.getFullYear() === now.getFullYear() ? day : year).format(at);
+}
+
+/** @param root a document or an element */
+export function showTimes(root) {
+  const now = new Date();
+  for (const element of root.querySelectorAll('time[data-local]')) {
+    const at = new Date(element.dateTime);
+    const own = formatsOf(element.closest('[lang]')?.lang || document.documentElement.lang);
+    element.title = own.exact.format(at);
+    const text = textOf(at, now, own);
+    if (element.textContent !== text) element.textContent = text;
+  }
+  for (const element of root.querySelectorAll('[data-zone]')) {
+    element.append(Intl.DateTimeFormat().resolvedOptions().timeZone);
+    element.hidden = false;
+    element.removeAttribute('data-zone');
+  }
+}
+
+showTimes(document);
+setInterval(() => showTimes(document), MINUTE_MS);
