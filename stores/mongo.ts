@@ -298,6 +298,8 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['mail_subscriptions', { token: 1 }, { unique: true }],
   ['mail_subscriptions', { organisation: 1, topics: 1 }, {}],
   ['mail_subscriptions', { email: 1 }, {}],
+  // Sparse, because only those of weekly summaries have the field.
+  ['mail_subscriptions', { weeklyAt: 1 }, { sparse: true }],
   // Sparse, because webhooks of manifests have no slot.
   ['webhooks', { slot: 1 }, { unique: true, sparse: true }],
   ['webhooks', { organisation: 1, createdAt: 1, _id: 1 }, {}],

@@ -13,8 +13,8 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4581, tests: 1651 },
   report: { production: 15250, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
-  stores: { production: 9195, tests: 635 },
-  api: { production: 25221, tests: 2360 },
+  stores: { production: 9215, tests: 635 },
+  api: { production: 25685, tests: 2360 },
   operator: { production: 11690, tests: 8639 },
   'scanner-image': { production: 13248, tests: 3661 },
   cli: { production: 4890, tests: 366 },
@@ -30,7 +30,7 @@ const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].
 const MOST = {
   'production files': 679,
   'production files below 25 lines': 30,
-  'production lines over 150 characters': 352,
+  'production lines over 150 characters': 354,
   'comments with a sentence over 30 words': 0,
   'files deeper than two folders below their package': 0,
 };

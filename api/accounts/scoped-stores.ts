@@ -163,7 +163,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
 /** What the signed-in user may read and change, whichever organisation the session acts for. @throws TypeError before sign-in */
 export function ownStoresOf(request: FastifyRequest) {
   const { settings, stores } = request.server;
-  const { users, members, invitations, sessions } = stores;
+  const { users, members, invitations, sessions, subscriptions } = stores;
   const { user } = signedInOf(request);
   const { email } = user;
   /** An address that is not verified may be someone else's, so its user does not learn who invited it. */
@@ -173,7 +173,10 @@ export function ownStoresOf(request: FastifyRequest) {
     verify: (password: string) => users.verify(email, password),
     changePassword: users.changePassword,
     rename: (name: string | null) => users.rename(email, name),
-    setReader: (reader: Reader) => users.setReader(email, reader),
+    async setReader(reader: Reader) {
+      await users.setReader(email, reader);
+      await subscriptions.replan(email);
+    },
     sessions: () => sessions.list(email),
     endSessions: () => users.endSessions(email),
     organisations: () => members.of(email),

@@ -17,11 +17,12 @@ import {
   type ResultMail,
 } from './mail-contents.ts';
 import { renderScanEnded } from './scan-ended.ts';
-import { type SubscriberStores, subscriberOf } from './subscriber.ts';
+import { subscriberOf } from './subscriber.ts';
+import { renderSummary, weekOf } from './weekly-summary.ts';
 import type { Message } from './smtp.ts';
 
 export interface ComposeContext {
-  stores: Pick<AllStores, 'publicScans' | 'scans' | 'suppressions'> & SubscriberStores;
+  stores: AllStores;
   reports: Pick<Reports, 'readView'>;
   /** Without a slash at its end. */
   publicBaseUrl: string;
@@ -79,6 +80,19 @@ async function contentOf(about: ComposeContext, mail: MailEntry): Promise<Conten
         { ...context, ...reader },
       );
       return { rendered, headers: unsubscribeHeaders(links.stop) };
+    }
+    case 'weekly_summary': {
+      const reader = await subscriberOf(stores, mail.data.subscription, 'weekly');
+      if (reader === null) return null;
+      const { id, displayName: organisation } = reader.organisation;
+      const until = new Date(mail.data.until);
+      const links = { base: publicBaseUrl, stop: publicBaseUrl + stopMailsPath(reader.token, 'weekly') };
+      const weeks = await weekOf(stores, id, until);
+      if (weeks.length === 0) return null;
+      return {
+        rendered: renderSummary({ weeks, organisation, until, links }, { ...context, ...reader }),
+        headers: unsubscribeHeaders(links.stop),
+      };
     }
     case 'scan_result': {
       const { publicScans, scans, suppressions } = stores;

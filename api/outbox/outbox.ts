@@ -20,6 +20,7 @@ import type { OutboxMetrics } from './metrics.ts';
 import { createPost } from './post.ts';
 import { queueResultMails } from './result-mails.ts';
 import { openMailServer } from './smtp.ts';
+import { queueSummaries } from './weekly-summary.ts';
 import { createWebhookTransport } from './webhook-transport.ts';
 
 export interface OutboxSettings {
@@ -69,6 +70,7 @@ function tasksOf({ stores, reports, resolver, settings, metrics, logger, clock }
       compose: (entry) => compose(about, entry),
       openServer: (connections) => openMailServer({ ...mail, connections, proxy }),
     };
+    tasks.push({ name: 'queue weekly summaries', everyMs: 60_000, run: (signal) => queueSummaries({ stores, now }, signal) });
     tasks.push({ name: 'send mails', everyMs: POLL_MS, run: (signal) => sendMails(mails, signal) });
   }
   if (settings.webhooks) {

@@ -79,7 +79,7 @@ async function topicPage(request: FastifyRequest, { organisation: id, email, top
   const [action, label] = stopped ? ['subscribe', texts.again] : ['unsubscribe', texts.stop];
   const body = html`<h1>${title}</h1>
     ${stopped && notice({ kind: 'good', body: html`<p>${texts.done}</p>`, announce: true })}
-    <p>${site === null ? texts.own : format(texts.site, { site })} (${organisation?.displayName ?? id}).</p>
+    <p>${topic === 'weekly' ? texts.weekly : site === null ? texts.own : format(texts.site, { site })} (${organisation?.displayName ?? id}).</p>
     <form method="post">${button({ text: label, name: 'action', value: action, kind: stopped ? 'secondary' : 'primary' })}</form>`;
   return publicPage({ request, locale, title, body, translated: false });
 }

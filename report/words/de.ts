@@ -572,6 +572,17 @@ export const mail: Translated<'mail', 'de'> = {
     stopSite: '{site} nicht mehr beobachten',
     choose: 'E-Mails, Sprache und Zeitzone wählen',
   },
+  weeklySummary: {
+    attention: { one: '{n} Website sollten Sie ansehen', other: '{n} Websites sollten Sie ansehen' },
+    period: 'Die Woche bis zum {until}.',
+    urgent: 'Bitte ansehen',
+    others: 'Weitere Websites',
+    failed: 'Die letzte Prüfung ist fehlgeschlagen',
+    more: { one: 'Das Dashboard zeigt {n} weitere Website.', other: 'Das Dashboard zeigt {n} weitere Websites.' },
+    button: 'Dashboard öffnen',
+    reason: 'Sie erhalten diese E-Mail, weil Sie auf {host} um eine wöchentliche Übersicht der Websites von {organisation} gebeten haben.',
+    stop: 'Keine wöchentlichen Übersichten mehr',
+  },
   accountNotice: {
     sign_in: {
       subject: 'Neue Anmeldung bei Ihrem Curbcut-Konto',
@@ -800,6 +811,7 @@ export const publicPages: Translated<'publicPages', 'de'> = {
     title: 'Diese E-Mails beenden?',
     own: 'Eine Prüfung, die Sie gestartet haben, ist beendet',
     site: 'Das Ergebnis eines Zeitplans von {site} ist schlechter geworden',
+    weekly: 'Die wöchentliche Übersicht der Websites',
     stop: 'Diese E-Mails beenden',
     doneTitle: 'Diese E-Mails sind beendet',
     done: 'Wir senden Ihnen keine dieser E-Mails mehr. Sie können das jederzeit ändern.',

@@ -535,6 +535,17 @@ export const mail = {
     stopSite: 'Stop watching {site}',
     choose: 'Choose your mails, language and time zone',
   },
+  weeklySummary: {
+    attention: { one: '{n} site needs attention', other: '{n} sites need attention' },
+    period: 'The week until {until}.',
+    urgent: 'Needs attention',
+    others: 'Other sites',
+    failed: 'The last scan failed',
+    more: { one: 'The dashboard shows {n} more site.', other: 'The dashboard shows {n} more sites.' },
+    button: 'Open the dashboard',
+    reason: 'You receive this mail because you asked at {host} for a weekly summary of the sites of {organisation}.',
+    stop: 'No more weekly summaries',
+  },
   accountNotice: {
     sign_in: {
       subject: 'New sign-in to your Curbcut account',
@@ -753,6 +764,7 @@ export const publicPages = {
     title: 'Stop these mails?',
     own: 'A scan that you started has ended',
     site: 'A schedule of {site} got worse',
+    weekly: 'The weekly summary of the sites',
     stop: 'Stop these mails',
     doneTitle: 'These mails are stopped',
     done: 'We send you no more of these mails. You can change this at any time.',

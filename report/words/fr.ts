@@ -616,6 +616,25 @@ export const mail: Translated<'mail', 'fr'> = {
     stopSite: 'Ne plus suivre {site}',
     choose: 'Choisir vos e-mails, votre langue et votre fuseau horaire',
   },
+  weeklySummary: {
+    attention: {
+      one: '{n} site demande votre attention',
+      many: '{n} de sites demandent votre attention',
+      other: '{n} sites demandent votre attention',
+    },
+    period: 'La semaine jusqu’au {until}.',
+    urgent: 'À examiner',
+    others: 'Autres sites',
+    failed: 'La dernière analyse a échoué',
+    more: {
+      one: 'Le tableau de bord montre {n} autre site.',
+      many: 'Le tableau de bord montre {n} d’autres sites.',
+      other: 'Le tableau de bord montre {n} autres sites.',
+    },
+    button: 'Ouvrir le tableau de bord',
+    reason: 'Vous recevez cet e-mail parce que vous avez demandé sur {host} un résumé hebdomadaire des sites de {organisation}.',
+    stop: 'Ne plus recevoir de résumés hebdomadaires',
+  },
   accountNotice: {
     sign_in: {
       subject: 'Nouvelle connexion à votre compte Curbcut',
@@ -848,6 +867,7 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
     title: 'Arrêter ces e-mails ?',
     own: 'Une analyse que vous avez lancée est terminée',
     site: 'Une planification de {site} s’est dégradée',
+    weekly: 'Le résumé hebdomadaire des sites',
     stop: 'Arrêter ces e-mails',
     doneTitle: 'Ces e-mails sont arrêtés',
     done: 'Nous ne vous envoyons plus ces e-mails. Vous pouvez changer cela à tout moment.',

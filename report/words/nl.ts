@@ -541,6 +541,17 @@ export const mail: Translated<'mail', 'nl'> = {
     stopSite: '{site} niet meer volgen',
     choose: 'E-mails, taal en tijdzone kiezen',
   },
+  weeklySummary: {
+    attention: { one: '{n} site vraagt aandacht', other: '{n} sites vragen aandacht' },
+    period: 'De week tot {until}.',
+    urgent: 'Vraagt aandacht',
+    others: 'Andere sites',
+    failed: 'De laatste scan is mislukt',
+    more: { one: 'Het dashboard toont nog {n} site.', other: 'Het dashboard toont nog {n} sites.' },
+    button: 'Dashboard openen',
+    reason: 'U ontvangt deze e-mail omdat u op {host} om een wekelijks overzicht van de sites van {organisation} hebt gevraagd.',
+    stop: 'Geen wekelijkse overzichten meer',
+  },
   accountNotice: {
     sign_in: {
       subject: 'Nieuwe aanmelding bij uw Curbcut-account',
@@ -756,6 +767,7 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
     title: 'Deze e-mails stoppen?',
     own: 'Een scan die u hebt gestart, is klaar',
     site: 'Een planning van {site} is slechter geworden',
+    weekly: 'Het wekelijkse overzicht van de sites',
     stop: 'Deze e-mails stoppen',
     doneTitle: 'Deze e-mails zijn gestopt',
     done: 'Wij sturen u deze e-mails niet meer. U kunt dit op elk moment wijzigen.',

@@ -692,6 +692,28 @@ export const mail: Translated<'mail', 'pl'> = {
     stopSite: 'Przestań obserwować {site}',
     choose: 'Wybierz wiadomości, język i strefę czasową',
   },
+  weeklySummary: {
+    attention: {
+      one: '{n} witryna wymaga uwagi',
+      few: '{n} witryny wymagają uwagi',
+      many: '{n} witryn wymaga uwagi',
+      other: '{n} witryny wymaga uwagi',
+    },
+    period: 'Tydzień do {until}.',
+    urgent: 'Wymaga uwagi',
+    others: 'Pozostałe witryny',
+    failed: 'Ostatnie badanie nie powiodło się',
+    more: {
+      one: 'Panel pokazuje jeszcze {n} witrynę.',
+      few: 'Panel pokazuje jeszcze {n} witryny.',
+      many: 'Panel pokazuje jeszcze {n} witryn.',
+      other: 'Panel pokazuje jeszcze {n} witryny.',
+    },
+    button: 'Otwórz panel',
+    reason:
+      'Otrzymują Państwo tę wiadomość, ponieważ na {host} poprosili Państwo o cotygodniowe podsumowanie witryn organizacji {organisation}.',
+    stop: 'Nie wysyłaj więcej cotygodniowych podsumowań',
+  },
   accountNotice: {
     sign_in: {
       subject: 'Nowe logowanie na konto Curbcut',
@@ -930,6 +952,7 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
     title: 'Zrezygnować z tych wiadomości?',
     own: 'Uruchomione przez Państwa badanie zostało zakończone',
     site: 'Wynik harmonogramu {site} się pogorszył',
+    weekly: 'Cotygodniowe podsumowanie witryn',
     stop: 'Rezygnuję z tych wiadomości',
     doneTitle: 'Zrezygnowano z tych wiadomości',
     done: 'Nie wysyłamy już Państwu tych wiadomości. Można to zmienić w dowolnej chwili.',

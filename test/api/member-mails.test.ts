@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { compose } from '../../api/outbox/compose.ts';
+import { queueSummaries } from '../../api/outbox/weekly-summary.ts';
 import { announceTask } from '../../operator/maintenance/announce.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import type { MailEntry } from '../../stores/outbox/entries.ts';
@@ -13,6 +14,7 @@ import { useContext } from './context.ts';
 import { type Person, signedIn } from './people.ts';
 
 const BASE = 'https://curbcut.example.com';
+const OPTIONS = withDefaults({ url: 'https://shop.example/?key=secret', thresholds: { minScore: 90 } });
 const MAILS = '/dashboard/account/mails';
 
 describe('mails to members', () => {
@@ -21,8 +23,7 @@ describe('mails to members', () => {
   const verify = ({ email }: Person) =>
     context.db.collection<{ _id: string }>('users').updateOne({ _id: email }, { $set: { verifiedAt: new Date() } });
   const ended = async (organisation: string, change: Partial<ScanRow> = {}) => {
-    const options = withDefaults({ url: 'https://shop.example/?key=secret', thresholds: { minScore: 90 } });
-    const row = await context.scan(organisation, { options, ...change });
+    const row = await context.scan(organisation, { options: OPTIONS, ...change });
     await context.stores.scans.mirror(row.id, { phase: 'done', passed: false, outcome: OUTCOME, finishedAt: new Date() });
     await context.stores.sites.record([(await context.stores.scans.find(row.id))!]);
     return row.id;
@@ -124,6 +125,39 @@ describe('mails to members', () => {
     expect(mails).to.have.lengthOf(1);
     expect((await composed(mails[0]!))!.subject).to.equal('shop.example did not pass');
     expect(mails[0]!.data).to.include({ scanId: scan });
+  });
+
+  it('sum up the week on Monday at 08:00 of the reader, once with several replicas, and not if nothing was scanned', async () => {
+    const person = await watching();
+    await person.client.submit(MAILS, { topic: 'weekly', time_zone: 'Europe/Zurich' });
+    const queue = (at: string) => queueSummaries({ stores: context.stores, now: () => new Date(at) }, new AbortController().signal);
+    const summaries = () => context.db.collection<MailEntry>('outbox').find({ to: person.email, kind: 'weekly_summary' }).toArray();
+    const before = new Date('2026-11-13T12:00:00Z');
+    const earlier = await context.scan(person.organisation, {
+      createdAt: before,
+      phase: 'done',
+      outcome: { ...OUTCOME, score: 80 },
+      finishedAt: before,
+      options: OPTIONS,
+    });
+    await context.stores.sites.record([earlier]);
+    const within = { createdAt: new Date('2026-11-20T12:00:00Z'), finishedAt: new Date('2026-11-20T12:05:00Z'), passed: false };
+    await context.db.collection('sites').deleteMany({ organisation: person.organisation });
+    const later = await context.scan(person.organisation, { ...within, phase: 'done', outcome: OUTCOME, options: OPTIONS });
+    await context.stores.sites.record([earlier, later]);
+
+    await queue('2026-11-21T12:00:00Z');
+    await queue('2026-11-23T06:59:00Z');
+    expect(await summaries()).to.deep.equal([]);
+    await Promise.all([1, 2, 3].map(() => queue('2026-11-23T07:00:30Z')));
+    await queue('2026-11-23T07:01:30Z');
+    const [mail, ...more] = await summaries();
+    expect(more).to.deep.equal([]);
+    const { subject, text } = (await composed(mail as MailEntry))!;
+    expect(subject).to.match(/: 1 Website sollten Sie ansehen$/);
+    expect(text.replace(/\s+/g, ' ')).to.include('shop.example · Punktzahl 71,5 (-8,5) · 12 Verstöße gefunden · Nicht bestanden');
+    await queue('2026-11-30T07:00:30Z');
+    expect(await summaries()).to.have.lengthOf(1);
   });
 
   it('end with the membership, the site and the organisation, and go to no address that is not verified', async () => {

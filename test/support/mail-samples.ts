@@ -1,6 +1,7 @@
 /** What mails are about, for tests of their texts and of their appearance. */
 import { ACCOUNT_NOTICES } from '../../core/audit-actions.ts';
 import { OWNER_NOTICES } from '../../stores/outbox/mails.ts';
+import { renderSummary } from '../../api/outbox/weekly-summary.ts';
 import { renderScanEnded, type ScanEnded } from '../../api/outbox/scan-ended.ts';
 import type { RootCause } from '../../report/schema/root-cause.ts';
 import type { ReportView } from '../../report/view/schema.ts';
@@ -132,6 +133,7 @@ export const SAMPLES: Readonly<Record<string, (locale: Locale) => Rendered>> = {
       reader(locale),
     ),
   'scan-failed': (locale) => renderScanEnded(scanEnded({ ended: failedWith('TargetUnreachable') }), reader(locale)),
+  weekly: (locale) => renderSummary(SUMMARY, reader(locale)),
   invitation: (locale) => renderInvitation({ organisation: 'Acme', invitedBy: 'ada@example.com', ...LINK }, context(locale)),
   'password-reset': (locale) => renderPasswordReset(LINK, context(locale)),
   ...Object.fromEntries(
@@ -177,6 +179,21 @@ export const scanEnded = (over: Partial<ScanEnded> = {}): ScanEnded => {
     },
     ...over,
   };
+};
+
+const SUMMARY: Parameters<typeof renderSummary>[0] = {
+  weeks: [
+    { site: 'shop.example.com', name: 'Shop', failed: false, passed: false, result: { score: 71.5, violations: 1240 }, before: 74.7 },
+    { site: 'down.example.com', name: null, failed: true, passed: null, result: { score: 90, violations: 3 }, before: 90 },
+    { site: 'good.example.com', name: null, failed: false, passed: true, result: { score: 100, violations: 0 }, before: 98.25 },
+    { site: 'new.example.com', name: null, failed: false, passed: null, result: { score: 88, violations: 1 }, before: null },
+  ],
+  organisation: 'Acme',
+  until: new Date('2026-11-23T07:00:00Z'),
+  links: {
+    base: 'https://curbcut.example.com',
+    stop: 'https://curbcut.example.com/unsubscribe/rT5wE7A6XVfbrSLyZ9Pp0bq0cJZf0yH1h8T2sQk3mN4/weekly',
+  },
 };
 
 const reader = (locale: Locale) => ({ ...context(locale), timeZone: 'Europe/Berlin' });

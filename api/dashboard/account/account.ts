@@ -146,13 +146,13 @@ function readerForm(request: FastifyRequest, errors: readonly FormError[]): Html
   const { locale, timeZone } = guessedReader(request);
   const isUnknown = signedInOf(request).user.timeZone === null;
   const zone = { name: 'time_zone', label: 'Time zone', required: true, attributes: { 'data-zone': isUnknown } };
-  return html`<h2>Mails</h2>
+  return html`<h2>Mails, language and time zone</h2>
     <p>${link('Choose which mails you get', MAILS_PATH)}</p>
     <form method="post" action="${PATH}/reader">
       ${csrfField(request)}
       ${selectField({
         name: 'locale',
-        label: 'Language of your mails',
+        label: 'Language',
         required: true,
         value: locale,
         choices: LOCALES.map((value) => ({ value, text: wordsIn(value, 'site').texts.name, lang: value })),

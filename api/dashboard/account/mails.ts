@@ -3,7 +3,14 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { timeZoneOf } from '../../../core/schedule/cron/time-zone.ts';
 import { preferredLocale, type Reader, readerOf } from '../../../core/reader.ts';
 import { ACCOUNT_PATH, sitePath } from '../../../core/web-paths.ts';
-import { type MailTopic, siteOfTopic, siteTopic, type Subscription, WATCHED_MAX } from '../../../stores/outbox/subscriptions.ts';
+import {
+  type MailTopic,
+  PLAIN_TOPICS,
+  siteOfTopic,
+  siteTopic,
+  type Subscription,
+  WATCHED_MAX,
+} from '../../../stores/outbox/subscriptions.ts';
 import { ownStoresOf, storesOf } from '../../accounts/scoped-stores.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
@@ -31,7 +38,7 @@ export const mailPages: FastifyPluginAsync = async (scope) => {
     const before = (await ownSubscription(request))?.topics ?? [];
     const wanted = new Set<string>(form.all('topic'));
     // Sites are watched on their pages.
-    for (const topic of new Set<MailTopic>([...before, 'own_scans']))
+    for (const topic of new Set<MailTopic>([...before, ...PLAIN_TOPICS]))
       if (wanted.has(topic) !== before.includes(topic)) await change(request, form, topic, wanted.has(topic));
     return reply.redirect(`${MAILS_PATH}?done=saved`, 303);
   });
@@ -75,6 +82,11 @@ function whyNot(request: FastifyRequest): Html {
   return html`Your address is not verified: ${link('see your account', ACCOUNT_PATH)}.`;
 }
 
+const LABELS: Readonly<Record<(typeof PLAIN_TOPICS)[number], string>> = {
+  own_scans: 'When a scan that I started in the dashboard has ended',
+  weekly: 'A summary of all sites on Monday at 08:00, if one was scanned',
+};
+
 /** The time zone of the browser, which a script enters. */
 const zoneField = (): Html => html`<input${attributes({ type: 'hidden', name: 'time_zone', value: '', 'data-zone': true })}>`;
 
@@ -82,10 +94,9 @@ function mailsPage(request: FastifyRequest, subscription: Subscription | null, e
   const { displayName } = callerOf(request).organisation;
   const topics = subscription?.topics ?? [];
   const sites = topics.filter((topic) => siteOfTopic(topic) !== null);
-  const own = { label: 'When a scan that I started in the dashboard has ended', checked: topics.includes('own_scans') };
   const form = html`<form method="post" action="${MAILS_PATH}">
     ${csrfField(request)} ${zoneField()}
-    ${checkbox({ ...own, name: 'topic', value: 'own_scans', required: true })}
+    ${PLAIN_TOPICS.map((value) => checkbox({ name: 'topic', id: value, value, required: true, label: LABELS[value], checked: topics.includes(value) }))}
     ${
       sites.length > 0 &&
       choices({
