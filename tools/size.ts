@@ -11,11 +11,11 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4581, tests: 1651 },
-  report: { production: 15250, tests: 1810 },
+  report: { production: 15412, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 9215, tests: 635 },
   api: { production: 25685, tests: 2360 },
-  operator: { production: 11690, tests: 8639 },
+  operator: { production: 11695, tests: 8650 },
   'scanner-image': { production: 13248, tests: 3661 },
   cli: { production: 4890, tests: 366 },
   local: { production: 10044, tests: 3760 },
@@ -28,7 +28,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 679,
+  'production files': 680,
   'production files below 25 lines': 30,
   'production lines over 150 characters': 354,
   'comments with a sentence over 30 words': 0,

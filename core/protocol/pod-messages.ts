@@ -83,6 +83,8 @@ export const PodInput = Type.Object({
   pagesReserved: Type.Integer({ minimum: 1 }),
   /** For the export. Absent: none. */
   metadata: Type.Optional(Metadata),
+  /** The name of the organisation that the scan belongs to, for the PDF. Absent: none. */
+  organisation: Type.Optional(Type.String()),
   /** How the pod signs in, with names of keys of the mounted Secret. Absent: with its well-known keys, if there is a Secret. */
   signIn: Type.Optional(SignInPlan),
   /** The scan to compare with. Absent: the scan has no baseline. */

@@ -5,57 +5,66 @@ import { contrastText, isDrawable, knownMark } from '../view/sentences.ts';
 import { standardsText } from '../rules/success-criteria.ts';
 import type { ReportWords } from '../words/words.ts';
 import type { Column, Flow } from './flow.ts';
-import { drawGuidance, GAP, SPLIT_ABOVE, type Card, type CauseContext } from './guidance.ts';
+import { type Card, type CauseContext, type Detail, drawGuidance, drawPlaces, type PartContext } from './guidance.ts';
 import { line, LINE, severityIcon, TYPE } from './palette.ts';
 import { CONTENT_WIDTH, type Element, PAGE, type Picture } from './tagged-document.ts';
 
 /** How many related elements a card names. */
 const RELATED_NAMED = 2;
-/** The largest size of a picture, in points. */
-const PICTURE_WIDTH = CONTENT_WIDTH;
-const PICTURE_HEIGHT = 104;
-/** Points per pixel of a picture: the size that the element has on the page, at most. */
-const PICTURE_SCALE = 0.75;
-/** The smallest width for facts beside a picture. */
-const BESIDE_MIN = 200;
-/** The smallest part of the facts that stays with the heading: the standards and the selector. */
-const FACTS_MIN = 40;
-
-/**
- * Draws a root cause. It stays on one page, unless too much of the page before it would stay empty. Then the facts follow the
- * picture on the next page, or the guidance follows the facts.
- */
-export function drawCause(flow: Flow, parent: Element, card: Card, context: CauseContext, outline: PDFKit.PDFOutline | undefined): void {
-  const { pdf } = flow;
-  const { cause, title, place } = card;
-  const head = (on: Flow, section: Element, entry?: PDFKit.PDFOutline): void => {
-    on.heading(section, 3, title, { keep: 0, outline: entry, place });
-    drawSummary(on, section, cause, context.i18n);
-  };
-  const section = pdf.element(parent, 'Sect');
-  const picture = pictureOf(flow, cause, context);
-  const heights = {
-    head: flow.measure((dry) => head(dry, section)) + (picture === null ? 0 : picture.height + 7) + FACTS_MIN,
-    card: flow.measure((dry) => {
-      head(dry, section);
-      drawEvidence(dry, section, cause, context, picture);
-      drawGuidance(dry, section, card, context);
-    }),
-  };
-  const left = flow.left() - 9;
-  const split = left > SPLIT_ABOVE && left >= heights.head;
-  if (left < heights.card && !split) flow.newPage();
-  if (flow.y > PAGE.top) pdf.artifact(() => line(pdf.doc, [PAGE.left, flow.y - 1], [PAGE.left + CONTENT_WIDTH, flow.y - 1], 0.7));
-  flow.skip(9);
-  head(flow, section, outline);
-  drawEvidence(flow, section, cause, context, picture);
-  drawGuidance(flow, section, card, context);
-}
-
 /** How many known issues a card shows. */
 const KNOWN_SHOWN_MAX = 3;
+/** Points per pixel of a picture: the size that the element has on the page, at most. */
+const PICTURE_SCALE = 0.75;
+/** A picture that is this many times as wide as high would be too small in a column. */
+const WIDE = 3.5;
+/** Between two columns, in points. */
+const GAP = 14;
+/** Between the parts of a column. */
+const GAP_BELOW = 6;
+/** The columns beside the advice and beside a wide picture, in points. */
+const SIDE_WIDTH = 215;
+const PLACES_WIDTH = 140;
 
-function drawSummary(flow: Flow, section: Element, cause: RootCause, i18n: ReportWords): void {
+/** From the most to the least. With the least, no card is higher than a page. */
+const DETAILS: readonly Detail[] = [
+  { picture: 104, code: 6, pages: 5, points: 5 },
+  { picture: 72, code: 3, pages: 3, points: 3 },
+  { picture: 60, code: 2, pages: 2, points: 2 },
+];
+const LEAST = DETAILS.at(-1)!;
+
+/** Draws a root cause on one page, with as much detail as there is room for on the current one, or else on the next. */
+export function drawCause(flow: Flow, parent: Element, card: Card, context: CauseContext, outline: PDFKit.PDFOutline | undefined): void {
+  const { pdf } = flow;
+  const section = pdf.element(parent, 'Sect');
+  const draw = cardOf(flow, section, card, context);
+  const fitting = (): Detail | undefined => DETAILS.find((detail) => flow.measure((dry) => draw(dry, detail)) <= flow.left());
+  let detail = fitting();
+  if (detail === undefined) {
+    flow.newPage();
+    detail = fitting() ?? LEAST;
+  }
+  if (flow.y > PAGE.top) pdf.artifact(() => line(pdf.doc, [PAGE.left, flow.y - 1], [PAGE.left + CONTENT_WIDTH, flow.y - 1], 0.7));
+  draw(flow, detail, outline);
+}
+
+/** The height of a root cause with the least detail. */
+export const leastHeight = (flow: Flow, card: Card, context: CauseContext): number =>
+  flow.measure((dry) => cardOf(flow, flow.pdf.root, card, context)(dry, LEAST));
+
+function cardOf(flow: Flow, section: Element, card: Card, context: CauseContext) {
+  const picture = pictureOf(flow, card.cause, context);
+  return (on: Flow, detail: Detail, outline?: PDFKit.PDFOutline): void => {
+    on.skip(9);
+    on.heading(section, 3, card.title, { keep: 0, outline, place: card.place });
+    drawSummary(on, section, card.cause, context);
+    on.skip(7);
+    drawParts(on, section, card, { ...context, detail }, picture);
+  };
+}
+
+/** Severity, rule and extent, known issues, and standards. */
+function drawSummary(flow: Flow, section: Element, cause: RootCause, { i18n, rules }: CauseContext): void {
   const { texts, count } = i18n;
   const about = [
     texts.severities[cause.impact],
@@ -69,66 +78,77 @@ function drawSummary(flow: Flow, section: Element, cause: RootCause, i18n: Repor
   const beside = { x: PAGE.left + 14, width: CONTENT_WIDTH - 14 };
   flow.paragraph(section, about, TYPE.soft, { ...beside, maxLines: 3 });
   for (const mark of (cause.known ?? []).slice(0, KNOWN_SHOWN_MAX))
-    flow.paragraph(section, knownMark(mark, i18n), TYPE.soft, { ...beside, maxLines: 4 });
+    flow.paragraph(section, knownMark(mark, i18n), TYPE.soft, { ...beside, maxLines: 3 });
+  const standards = standardsText(cause.wcag, rules.get(cause.rule)!, i18n.locale).join('  ·  ');
+  if (standards !== '') flow.paragraph(section, `${texts.standards}: ${standards}`, TYPE.cellSoft, { ...beside, maxLines: 4 });
 }
 
-/** The picture, and the facts and the HTML beside it if there is room. */
-function drawEvidence(flow: Flow, section: Element, cause: RootCause, context: CauseContext, picture: CardPicture | null): void {
-  const whole: Column = { x: PAGE.left, width: CONTENT_WIDTH };
-  const facts = (column: Column, on = flow): void => {
-    drawFacts(on, section, cause, context, column);
-    on.skip(5);
-    on.panel(section, cause.example.html, TYPE.code, { ...column, maxLines: 6 });
-  };
-  flow.skip(7);
-  if (picture === null) return facts(whole);
-  flow.need(picture.height);
-  const below = flow.y + picture.height;
-  drawPicture(flow, section, picture);
-  const beside: Column = { x: PAGE.left + picture.width + GAP, width: CONTENT_WIDTH - picture.width - GAP };
-  // A column cannot continue on the next page.
-  const fits = beside.width >= BESIDE_MIN && flow.measure((dry) => facts(beside, dry)) <= flow.left();
-  if (fits) {
-    facts(beside);
-    flow.y = Math.max(flow.y, below);
-    return;
+/** What to do beside the picture and the pages, and the example below what is shorter. A wide picture is above them. */
+function drawParts(flow: Flow, section: Element, card: Card, context: PartContext, picture: CardPicture | null): void {
+  const { cause } = card;
+  const advice: Part = (on, column) => drawGuidance(on, section, card, context, column);
+  const example: Part = (on, column) => drawExample(on, section, cause, context, column);
+  const places: Part = (on, column) => drawPlaces(on, section, cause, context, column);
+  const shown: Part = (on, column) => void (picture && drawPicture(on, section, picture, context, column));
+  if (context.detail !== LEAST && picture !== null && picture.width / picture.height > WIDE) {
+    drawColumns(flow, [[shown], [places]], PLACES_WIDTH);
+    flow.skip(GAP_BELOW);
+    return drawColumns(flow, [[advice], [example]]);
   }
-  flow.y = below + 6;
-  facts(whole);
+  const right = picture === null ? [places] : [shown, places];
+  const [left, beside] = [[advice], right].map((parts, at) => flow.measure((dry) => drawColumn(dry, parts, columnOf(at, SIDE_WIDTH))));
+  drawColumns(flow, left! > beside! ? [[advice], [...right, example]] : [[advice, example], right]);
 }
 
-/** The picture of a card, with the size at which it is drawn, in points. */
-interface CardPicture {
-  picture: Picture;
-  width: number;
-  height: number;
-  alt: string;
+/** A part of a card, in a column. */
+type Part = (on: Flow, column: Column) => void;
+
+/** The left or the right one of two columns. @param width of the right one */
+const columnOf = (at: number, width: number): Column =>
+  at === 0 ? { x: PAGE.left, width: CONTENT_WIDTH - width - GAP } : { x: PAGE.left + CONTENT_WIDTH - width, width };
+
+function drawColumn(flow: Flow, parts: readonly Part[], column: Column): void {
+  for (const [index, part] of parts.entries()) {
+    if (index > 0) flow.skip(GAP_BELOW);
+    part(flow, column);
+  }
 }
+
+/** @param width of the right column */
+function drawColumns(flow: Flow, columns: [left: Part[], right: Part[]], width = SIDE_WIDTH): void {
+  const top = flow.y;
+  const ends = columns.map((parts, at) => {
+    flow.y = top;
+    drawColumn(flow, parts, columnOf(at, width));
+    return flow.y;
+  });
+  flow.y = Math.max(...ends);
+}
+
+type CardPicture = Picture & { alt: string };
 
 function pictureOf({ pdf }: Flow, { fingerprint }: RootCause, { i18n, pictures }: CauseContext): CardPicture | null {
   const shown = pictures.get(fingerprint);
   const picture = shown === undefined ? null : pdf.picture(shown.jpeg);
-  if (picture === null) return null;
-  const scale = Math.min(PICTURE_SCALE, PICTURE_WIDTH / picture.width, PICTURE_HEIGHT / picture.height);
-  const alt = i18n.format(i18n.texts.pictureAlt, { page: shown!.pageUrl });
-  return { picture, width: picture.width * scale, height: picture.height * scale, alt };
+  return picture && Object.assign(picture, { alt: i18n.format(i18n.texts.pictureAlt, { page: shown!.pageUrl }) });
 }
 
-function drawPicture({ pdf, y }: Flow, section: Element, { picture, width, height, alt }: CardPicture): void {
-  const bbox: [number, number, number, number] = [PAGE.left, y, PAGE.left + width, y + height];
-  pdf.content(section, 'Figure', () => pdf.drawPicture(picture, PAGE.left, y, width), { alt, bbox, placement: 'Block' });
-  pdf.artifact(() => void pdf.doc.lineWidth(0.5).strokeColor(LINE).rect(PAGE.left, y, width, height).stroke());
+function drawPicture(flow: Flow, section: Element, picture: CardPicture, { detail }: PartContext, { x, width: widest }: Column): void {
+  const { pdf, y } = flow;
+  const { alt } = picture;
+  const scale = Math.min(PICTURE_SCALE, widest / picture.width, detail.picture / picture.height);
+  const [width, height] = [picture.width * scale, picture.height * scale];
+  const bbox: [number, number, number, number] = [x, y, x + width, y + height];
+  pdf.content(section, 'Figure', () => pdf.drawPicture(picture, x, y, width), { alt, bbox, placement: 'Block' });
+  pdf.artifact(() => void pdf.doc.lineWidth(0.5).strokeColor(LINE).rect(x, y, width, height).stroke());
+  flow.y += height;
 }
 
-/** Standards, colours, the path to the element, and the elements that explain the finding. */
-function drawFacts(flow: Flow, section: Element, cause: RootCause, context: CauseContext, column: Column): void {
-  const { i18n, rules } = context;
+/** Colours, the path to the element, the elements that explain the finding, and the HTML. */
+function drawExample(flow: Flow, section: Element, { example }: RootCause, { i18n, detail }: PartContext, column: Column): void {
   const { texts } = i18n;
-  const { example } = cause;
   const fact = (label: string, value: string, maxLines = 2): void =>
     flow.paragraph(section, `${label}: ${value}`, { ...TYPE.cellSoft, breakAnywhere: true }, { ...column, maxLines });
-  const standards = standardsText(cause.wcag, rules.get(cause.rule)!, i18n.locale);
-  if (standards.length > 0) fact(texts.standards, standards.join('  ·  '), 5);
   if (example.contrast !== undefined) drawColors(flow, section, example.contrast, i18n, column);
   fact(texts.selector, example.selector);
   if (example.frame_path.length > 0) fact(texts.inFrame, example.frame_path.join(' › '));
@@ -137,6 +157,8 @@ function drawFacts(flow: Flow, section: Element, cause: RootCause, context: Caus
   for (const { selector } of related.slice(0, RELATED_NAMED)) fact(texts.relatedElement, selector, 1);
   if (related.length > RELATED_NAMED)
     flow.paragraph(section, i18n.count(texts.morePoints, related.length - RELATED_NAMED), TYPE.cellSoft, column);
+  flow.skip(5);
+  flow.panel(section, example.html, TYPE.code, { ...column, maxLines: detail.code });
 }
 
 /** The colours of a text, as words and as swatches. */

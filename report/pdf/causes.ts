@@ -4,7 +4,7 @@ import type { Report } from '../schema/report.ts';
 import type { RootCause } from '../schema/root-cause.ts';
 import { type Flow, placeOf } from './flow.ts';
 import { causeTexts, type CauseText } from '../causes/element-names.ts';
-import { drawCause } from './cause-card.ts';
+import { drawCause, leastHeight } from './cause-card.ts';
 import type { Card, CauseContext } from './guidance.ts';
 import { severityIcon, TYPE } from './palette.ts';
 import { CONTENT_WIDTH } from './tagged-document.ts';
@@ -21,9 +21,8 @@ export const ADVICE_IN_TABLE = 50;
 export async function drawCauses(flow: Flow, report: Report, context: CauseContext, outline: PDFKit.PDFOutline): Promise<void> {
   const { pdf } = flow;
   const { texts } = context.i18n;
-  // The first page stays an overview.
-  if (pdf.pages() === 1) flow.newPage();
-  else flow.skip(26);
+  // The cover stays an overview, and the contents follow it.
+  flow.newPage();
   if (report.groups.length > 0) {
     const further = { heading: texts.furtherCauses, intro: texts.furtherCausesIntro };
     const { pictures_left: left = 0 } = report;
@@ -43,7 +42,7 @@ export async function drawReviews(flow: Flow, report: Report, context: CauseCont
   if (report.review_groups.length === 0) return;
   const { texts } = context.i18n;
   const further = { heading: texts.furtherReviews, intro: texts.furtherReviewsIntro };
-  const about: Cards = { kind: 'review', heading: texts.needsReview, intro: texts.reviewIntro, keep: 220, max: REVIEWS_IN_FULL, further };
+  const about: Cards = { kind: 'review', heading: texts.needsReview, intro: texts.reviewIntro, max: REVIEWS_IN_FULL, further };
   await drawCards(flow, report.review_groups, about, context, outline);
 }
 
@@ -52,7 +51,6 @@ interface Cards {
   kind: Card['kind'];
   heading: string;
   intro: string;
-  keep?: number;
   max: number;
   further: { heading: string; intro: string };
 }
@@ -61,21 +59,28 @@ interface Cards {
 async function drawCards(
   flow: Flow,
   causes: readonly RootCause[],
-  { kind, heading, intro, keep, max, further }: Cards,
+  { kind, heading, intro, max, further }: Cards,
   context: CauseContext,
   outline: PDFKit.PDFOutline,
 ): Promise<void> {
   const section = flow.pdf.element(flow.pdf.root, 'Sect');
-  const entry = flow.heading(section, 2, heading, { outline, keep });
-  flow.skip(5);
-  flow.paragraph(section, intro, TYPE.soft);
   const described = causeTexts(causes, context.i18n.locale);
-  for (const [index, cause] of causes.slice(0, max).entries()) {
-    await nextTurn();
-    flow.skip(11);
+  const cards = causes.slice(0, max).map((cause, index): Card => {
     const text = described.get(cause)!;
     const named = kind === 'review' ? { title: headingOf(text) } : { title: `${index + 1}. ${headingOf(text)}`, place: placeOf(index) };
-    drawCause(flow, section, { kind, cause, text, ...named }, context, entry);
+    return { kind, cause, text, ...named };
+  });
+  const drawIntro = (on: Flow): void => {
+    on.skip(5);
+    on.paragraph(section, intro, TYPE.soft);
+  };
+  const keep = flow.measure(drawIntro) + 11 + leastHeight(flow, cards[0]!, context);
+  const entry = flow.heading(section, 2, heading, { outline, keep });
+  drawIntro(flow);
+  for (const card of cards) {
+    await nextTurn();
+    flow.skip(11);
+    drawCause(flow, section, card, context, entry);
   }
   flow.skip(26);
   const listed = causes.slice(max, max + CAUSES_IN_TABLE);

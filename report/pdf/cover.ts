@@ -1,6 +1,6 @@
 /** The first page: the result at a glance, for readers who are not developers. */
 import { metadataLine } from '../../core/scan/metadata.ts';
-import { baselineLine, consentSentence, knownLine } from '../view/sentences.ts';
+import { baselineLine, consentSentence, knownLine, uncompared } from '../view/sentences.ts';
 import { LEADING_CAUSES_MAX, leadingCauses } from '../view/leading-causes.ts';
 import { fixToPass, type FixToPass } from '../view/fix-to-pass.ts';
 import { explainScore, scoreFactsOf, thresholdRows, toPassSentence, verdictTexts, worstOf } from '../view/verdict.ts';
@@ -12,25 +12,44 @@ import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
 import { drawLeadingCauses, drawSeverities, drawThresholds } from './summary-tables.ts';
 import type { ReportWords } from '../words/words.ts';
 
+/** What was drawn of the cover. */
+export interface Cover {
+  element: Element;
+  lastPage: number;
+  /** Where the rest of its last page begins. */
+  below: number;
+}
+
 /** Draws the first page. @param shownInFull how many root causes have a section to link to */
-export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownInFull: number): void {
+export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownInFull: number, organisation = ''): Cover {
   const { pdf } = flow;
   const { texts, format } = i18n;
   const rows = thresholdRows(report, i18n);
   const explained = explainScore(scoreFactsOf(report), i18n.locale);
+  const { root } = pdf;
+  const cover = (pdf.root = pdf.element(root, 'Part'));
+  flow.paragraph(cover, organisation, colored(TYPE.strong, SOFT), { maxLines: 2 });
+  if (organisation !== '') flow.skip(6);
   drawTitle(flow, report, i18n);
 
   const verdict = pdf.element(pdf.root, 'Sect');
   const reasons = report.partial ? null : explained.reasons;
   drawVerdict(flow, verdict, report, i18n, { ...verdictTexts(report, i18n, rows), reasons });
-  drawFacts(flow, verdict, report, i18n);
+  flow.y += 12;
+  drawFigures(flow, verdict, factsOf(report, i18n));
   const { pages_requested: requested, pages_reserved: reserved } = report.scan.options;
   if (requested > reserved) {
     flow.skip(6);
     flow.paragraph(verdict, format(texts.partial, { n: reserved, m: requested }), TYPE.strong);
   }
 
-  for (const line of [baselineLine(report, i18n), knownLine(report, i18n)]) {
+  const { figures, notes } = changeOf(report, i18n);
+  if (figures.length > 0) {
+    flow.skip(8);
+    flow.heading(verdict, 3, texts.change, { keep: 0 });
+    drawFigures(flow, verdict, figures);
+  }
+  for (const line of [...notes, knownLine(report, i18n)]) {
     if (line === '') continue;
     flow.skip(6);
     flow.paragraph(verdict, line, TYPE.strong);
@@ -50,20 +69,20 @@ export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownIn
   }
 
   const noteHeight = flow.measure((dry) => dry.paragraph(pdf.root, texts.coverNote, TYPE.soft)) + 10;
-  const tables = (on: Flow): void => {
-    drawSeverities(on, coverSection(on, i18n.texts.severityHeading), report, i18n);
-    if (rows.length > 0) drawThresholds(on, coverSection(on, i18n.texts.thresholdsHeading), i18n, rows);
-  };
+  const tables = [
+    (on: Flow): void => drawSeverities(on, coverSection(on, texts.severityHeading), report, i18n),
+    (on: Flow): void => void (rows.length > 0 && drawThresholds(on, coverSection(on, texts.thresholdsHeading), i18n, rows)),
+  ];
+  const room = (): number => flow.left() - tables.reduce((sum, table) => sum + flow.measure(table), noteHeight);
   const toPass = fixToPass(report);
   if (toPass !== null) drawToPass(flow, report, toPass, i18n, shownInFull);
-  if (toPass === null || toPass.causes.length === 0)
-    drawLeading(flow, report, i18n, { shownInFull, room: flow.left() - flow.measure(tables) - noteHeight });
-  flow.need(flow.measure(tables));
-  tables(flow);
-  // At the bottom of the page. The section at the end of the report says the same at length.
-  if (pdf.pages() > 1 || flow.left() < noteHeight) return;
-  flow.y = PAGE.height - PAGE.bottom - noteHeight + 10;
-  flow.paragraph(pdf.root, texts.coverNote, TYPE.soft);
+  if (toPass === null || toPass.causes.length === 0) drawLeading(flow, report, i18n, { shownInFull, room: room() });
+  for (const table of tables) {
+    flow.need(flow.measure(table));
+    table(flow);
+  }
+  pdf.root = root;
+  return { element: cover, lastPage: pdf.pages(), below: flow.y };
 }
 
 /** Begins a section with its heading. */
@@ -209,20 +228,31 @@ function drawGauge(flow: Flow, parent: Element, report: Report, i18n: ReportWord
   });
 }
 
-function drawFacts(flow: Flow, parent: Element, report: Report, i18n: ReportWords): void {
+/** A number, and what it counts. */
+type Figure = [value: string, label: string];
+
+const factsOf = ({ score, counts, groups }: Report, { texts, format, number }: ReportWords): Figure[] => [
+  [format(texts.nOfM, { n: score.pages_tested, m: score.pages_attempted }), texts.pagesTested],
+  [number(counts.total), texts.violations],
+  [number(groups.length), texts.rootCauses],
+  [number(score.needs_review), texts.needsReview],
+];
+
+/** The change since the baseline, and what its numbers leave out. */
+function changeOf({ baseline }: Report, i18n: ReportWords): { figures: Figure[]; notes: string[] } {
+  if (baseline === undefined || baseline.new === null) return { figures: [], notes: [baselineLine({ baseline }, i18n)] };
+  const { texts, number } = i18n;
+  const kinds = { new: texts.changeNew, fixed: texts.changeFixed, unchanged: texts.changeNone };
+  const figures = Object.entries(kinds).map(([kind, label]): Figure => [number(baseline[kind as keyof typeof kinds] ?? 0), label]);
+  return { figures, notes: uncompared(baseline, i18n) };
+}
+
+function drawFigures(flow: Flow, parent: Element, figures: readonly Figure[]): void {
   const { pdf } = flow;
-  const { texts, format, number } = i18n;
-  const facts: [string, string][] = [
-    [format(texts.nOfM, { n: report.score.pages_tested, m: report.score.pages_attempted }), texts.pagesTested],
-    [number(report.counts.total), texts.violations],
-    [number(report.groups.length), texts.rootCauses],
-    [number(report.score.needs_review), texts.needsReview],
-  ];
-  flow.y += 12;
-  const width = CONTENT_WIDTH / facts.length;
+  const width = CONTENT_WIDTH / 4;
   const list = pdf.element(parent, 'L');
   let below = flow.y;
-  facts.forEach(([value, label], index) => {
+  figures.forEach(([value, label], index) => {
     const x = PAGE.left + index * width + (index === 0 ? 0 : 12);
     const body = pdf.element(pdf.element(list, 'LI'), 'LBody');
     let y = flow.y;
@@ -234,7 +264,7 @@ function drawFacts(flow: Flow, parent: Element, report: Report, i18n: ReportWord
     });
   });
   pdf.artifact(() => {
-    facts.slice(1).forEach((_, index) => {
+    figures.slice(1).forEach((_, index) => {
       const x = PAGE.left + (index + 1) * width;
       line(pdf.doc, [x, flow.y + 2], [x, flow.y + 34], 0.7);
     });

@@ -24,5 +24,5 @@ export function drawCriteria(flow: Flow, { criteria }: Report, { texts, number }
     const failed = one.pages.failed === 0 ? '' : number(one.pages.failed);
     return [{ text: `${one.id} ${one.name}`, rowHeader: true }, { text: one.level }, { text: states[state], style }, { text: failed }];
   });
-  drawTableSection(flow, { heading, intro, columns, rows, leftOut: '' }, outline);
+  drawTableSection(flow, { heading, intro, padding: 3, columns, rows, leftOut: '' }, outline);
 }

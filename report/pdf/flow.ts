@@ -3,8 +3,18 @@ import { colored, GROUND, INK, LINE, TYPE } from './palette.ts';
 import { CONTENT_WIDTH, type Element, type ElementOptions, type Link, PAGE, type TaggedDocument } from './tagged-document.ts';
 import type { Line, Style } from './typography.ts';
 
+/** A heading in the outline, for the contents. */
+export interface Entry {
+  level: 2 | 3;
+  text: string;
+  /** The page, from 1. */
+  page: number;
+  place: string;
+}
+
 export interface Flow {
   readonly pdf: TaggedDocument;
+  readonly entries: Entry[];
   y: number;
   /** The rest of the current page, in points. */
   left(): number;
@@ -74,6 +84,7 @@ function withoutDrawing(pdf: TaggedDocument): TaggedDocument {
 function flowOver(pdf: TaggedDocument, bottom: number): Flow {
   const flow: Flow = {
     pdf,
+    entries: [],
     y: PAGE.top,
     left: () => bottom - flow.y,
     need(height) {
@@ -103,12 +114,15 @@ function flowOver(pdf: TaggedDocument, bottom: number): Flow {
 
 function drawHeading(flow: Flow, ...[parent, level, text, options = {}]: Parameters<Flow['heading']>): ReturnType<Flow['heading']> {
   const { pdf } = flow;
-  const { keep = 60, outline, place } = options;
+  const { keep = 60, outline, place = `section-${flow.entries.length}` } = options;
   const style = level === 2 ? TYPE.h2 : TYPE.h3;
   const lines = pdf.lines(text, style, CONTENT_WIDTH, 4);
   flow.need(lines.length * style.leading + keep);
   const entry = outline?.addItem(text, { top: flow.y - 8, fit: false, left: PAGE.width } as object);
-  if (place !== undefined) pdf.destination(place, flow.y - 8);
+  if (outline !== undefined) {
+    pdf.destination(place, flow.y - 8);
+    flow.entries.push({ level, text, page: pdf.pages(), place });
+  }
   pdf.content(parent, `H${level}`, () => {
     flow.y = pdf.draw(lines, PAGE.left, flow.y, style);
   });

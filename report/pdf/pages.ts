@@ -43,7 +43,7 @@ export function drawPages(flow: Flow, report: Report, i18n: ReportWords, outline
     flow,
     {
       heading: texts.pagesHeading,
-      keep: 110,
+      keep: 96,
       columns: [
         { heading: texts.page, width: first },
         { heading: texts.httpStatus, width: 40, side: 'right' },

@@ -2,7 +2,8 @@
 import type { Report } from '../schema/report.ts';
 import type { CauseContext } from './guidance.ts';
 import { CAUSES_IN_FULL, drawAdvice, drawCauses, drawReviews } from './causes.ts';
-import { drawCover } from './cover.ts';
+import { drawContents } from './contents.ts';
+import { type Cover, drawCover } from './cover.ts';
 import { drawCriteria } from './criteria.ts';
 import { createFlow, type Flow } from './flow.ts';
 import { drawGaps } from './gaps.ts';
@@ -14,6 +15,8 @@ import { wordsIn, type ReportWords } from '../words/words.ts';
 export interface PdfOptions {
   /** JPEG files by fingerprint of their root cause. Not every root cause has one. */
   pictures?: ReadonlyMap<string, Uint8Array>;
+  /** The name of the organisation that the scan belongs to. */
+  organisation?: string | undefined;
 }
 
 /**
@@ -36,14 +39,15 @@ export async function renderPdf(report: Report, options: PdfOptions = {}): Promi
     pictures: picturesOf(report, options.pictures),
   };
   outline.addItem(texts.title, { top: 0, fit: false } as object);
-  drawCover(flow, report, i18n, Math.min(CAUSES_IN_FULL, report.groups.length));
+  const cover = drawCover(flow, report, i18n, Math.min(CAUSES_IN_FULL, report.groups.length), options.organisation);
   await drawCauses(flow, report, context, outline);
   await drawReviews(flow, report, context, outline);
   drawAdvice(flow, report, i18n, outline);
   drawCriteria(flow, report, i18n, outline);
   drawPages(flow, report, i18n, outline);
   drawGaps(flow, report, i18n, outline);
-  drawAbout(flow, report, i18n, outline);
+  drawAbout(flow, cover, report, i18n, outline);
+  drawContents(flow, cover, i18n);
   return pdf.finish((page, of) => {
     pdf.artifact(() => {
       const y = PAGE.height - 44;
@@ -67,7 +71,8 @@ function picturesOf(report: Report, jpegs: ReadonlyMap<string, Uint8Array> = new
   );
 }
 
-function drawAbout(flow: Flow, report: Report, i18n: ReportWords, outline: PDFKit.PDFOutline): void {
+/** What tests cannot say, and how the numbers are made: at the bottom of the cover, or at the end, and then a note is on the cover. */
+function drawAbout(flow: Flow, cover: Cover, report: Report, i18n: ReportWords, outline: PDFKit.PDFOutline): void {
   const { pdf } = flow;
   const { texts, format } = i18n;
   const paragraphs = [
@@ -78,12 +83,24 @@ function drawAbout(flow: Flow, report: Report, i18n: ReportWords, outline: PDFKi
     ...(pdf.hasMissingGlyphs ? [texts.aboutGlyphs] : []),
     `${format(texts.aboutTools, { curbcut: report.tools.curbcut, axe: report.tools.axe_core, browser: report.tools.browser })} ${format(texts.aboutScan, { id: report.scan.id })}`,
   ];
-  const height = paragraphs.reduce((sum, text) => sum + pdf.lines(text, TYPE.body, CONTENT_WIDTH).length * TYPE.body.leading + 6, 0);
-  flow.need(height + 30);
-  const section = pdf.element(pdf.root, 'Sect');
-  flow.heading(section, 2, texts.aboutHeading, { outline });
-  for (const text of paragraphs) {
-    flow.skip(6);
-    flow.paragraph(section, text);
+  const drawNote = (on: Flow): void => on.paragraph(cover.element, texts.coverNote, TYPE.soft);
+  const drawAll = (on: Flow, parent = cover.element, entry?: PDFKit.PDFOutline): void => {
+    const section = pdf.element(parent, 'Sect');
+    on.heading(section, 2, texts.aboutHeading, { keep: 0, outline: entry });
+    for (const text of paragraphs) {
+      on.skip(6);
+      on.paragraph(section, text, TYPE.text);
+    }
+  };
+  const bottom = PAGE.height - PAGE.bottom;
+  const left = cover.lastPage === 1 ? bottom - cover.below : 0;
+  const onCover = [drawAll, drawNote].find((draw) => flow.measure(draw) + 10 < left);
+  if (onCover !== drawAll) {
+    flow.need(flow.measure(drawAll));
+    drawAll(flow, pdf.root, outline);
   }
+  if (onCover === undefined) return;
+  pdf.doc.switchToPage(0);
+  flow.y = bottom - flow.measure(onCover);
+  onCover(flow);
 }

@@ -83,6 +83,8 @@ export interface TableSection {
   intro?: string;
   /** What stays with the heading on its page, in points. */
   keep?: number;
+  /** Above and below the text of a row. */
+  padding?: number;
   columns: readonly Column[];
   rows: readonly (readonly Cell[])[];
   /** How many rows are left out, as a sentence; empty if none are. */
@@ -90,7 +92,7 @@ export interface TableSection {
 }
 
 export function drawTableSection(flow: Flow, section: TableSection, outline: PDFKit.PDFOutline): void {
-  const { heading, intro, keep = 120, columns, rows, leftOut } = section;
+  const { heading, intro, keep = 120, padding, columns, rows, leftOut } = section;
   const parent = flow.pdf.element(flow.pdf.root, 'Sect');
   flow.heading(parent, 2, heading, { outline, keep });
   if (intro !== undefined) {
@@ -98,7 +100,7 @@ export function drawTableSection(flow: Flow, section: TableSection, outline: PDF
     flow.paragraph(parent, intro, TYPE.soft);
   }
   flow.skip(6);
-  drawTable(flow, parent, columns, rows);
+  drawTable(flow, parent, columns, rows, padding);
   if (leftOut !== '') {
     flow.skip(8);
     flow.paragraph(parent, leftOut, TYPE.strong);

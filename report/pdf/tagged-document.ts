@@ -39,8 +39,8 @@ export interface Picture {
 
 export interface TaggedDocument {
   readonly doc: PDFKit.PDFDocument;
-  /** The root of the structure tree. */
-  readonly root: Element;
+  /** Where sections are added: the root of the structure tree, or a part of the document. */
+  root: Element;
   /** True after a character was drawn that no font has. */
   readonly hasMissingGlyphs: boolean;
   /** Adds an element at the end of `parent`. */
@@ -64,6 +64,8 @@ export interface TaggedDocument {
   destination(name: string, y: number): void;
   addPage(): void;
   pages(): number;
+  /** Moves the last `count` pages behind page `after`. */
+  moveLast(count: number, after: number): void;
   /** Draws on every page, after all pages exist, and returns the file. */
   finish(onEachPage: (page: number, of: number) => void): Promise<Uint8Array>;
 }
@@ -84,7 +86,8 @@ export function openTaggedDocument(info: DocumentInfo): TaggedDocument {
   const root = doc.struct('Document');
   doc.addStructure(root);
   let hasMissingGlyphs = false;
-  let pages = 0;
+  /** The pages by their creation, in the order of the file. */
+  const order: number[] = [];
 
   const pdf: TaggedDocument = {
     doc,
@@ -122,14 +125,18 @@ export function openTaggedDocument(info: DocumentInfo): TaggedDocument {
     destination: (name, y) => doc.addNamedDestination(name, 'XYZ', 0, y, null as unknown as number),
     addPage() {
       doc.addPage();
-      pages += 1;
+      order.push(order.length);
     },
-    pages: () => pages,
+    pages: () => order.length,
+    moveLast: (count, after) => void order.splice(after, 0, ...order.splice(-count)),
     finish(onEachPage) {
-      for (let page = 0; page < pages; page += 1) {
+      for (const [at, page] of order.entries()) {
         doc.switchToPage(page);
-        onEachPage(page + 1, pages);
+        onEachPage(at + 1, order.length);
       }
+      // pdfkit has no public way to order pages.
+      const { Kids } = (doc as unknown as { _root: { data: { Pages: { data: { Kids: unknown[] } } } } })._root.data.Pages.data;
+      Kids.splice(0, Infinity, ...order.map((page) => Kids[page]));
       doc.end();
       return file;
     },

@@ -148,23 +148,24 @@ export function reviewText(rule: string, locale: Locale): string {
   return Object.hasOwn(rules, rule) ? rules[rule]! : any;
 }
 
-/** One part of a failure summary: what to do, and its options. `lang` is set if a text is not in the language of the report. */
-export interface Advice {
-  lead: string;
+/** A message of axe-core about an element. `lang` is set if it is not in the language of the report. */
+export interface FoundPoint {
+  text: string;
   lang?: string;
-  points: { text: string; lang?: string }[];
 }
 
-/** Parses a failure summary of axe-core: one line per lead, with indented lines for its points. */
-export function failureAdvice(summary: string, locale: Locale): Advice[] {
-  const advice: Advice[] = [];
+/**
+ * What a failure summary of axe-core says that was found. Its leads, "Fix any of the following", read as if the points below them were
+ * instructions, so they are left out.
+ * @param alternatives whether points are wanted of which fixing one is enough: texts of ours say the same
+ */
+export function foundBy(summary: string, locale: Locale, alternatives: boolean): FoundPoint[] {
+  const lists: FoundPoint[][] = [];
   for (const line of summary.split('\n')) {
     const text = line.trim();
     if (text === '') continue;
-    const last = advice.at(-1);
-    const lang = locale !== 'en' && isEnglishMessage(text) ? { lang: 'en' } : {};
-    if (/^\s/.test(line) && last !== undefined) last.points.push({ text, ...lang });
-    else advice.push({ lead: text, ...lang, points: [] });
+    if (/^\s/.test(line)) lists.at(-1)?.push({ text, ...(locale !== 'en' && isEnglishMessage(text) && { lang: 'en' }) });
+    else lists.push([]);
   }
-  return advice;
+  return lists.filter(({ length }) => length === 1 || alternatives).flat();
 }

@@ -56,10 +56,14 @@ describe('what a message says about pages that a scan may have missed', () => {
   ];
   for (const [name, discovery, scan, note] of cases) it(name, () => expect(discoveryNote(discovery, scan)).to.equal(note));
 
-  it('begins each sentence with a capital letter or a number', () => {
+  it('begins each sentence with a capital letter or a number, and names hosts that nothing names', () => {
+    const discovery = { ...found(1, ['a.test', 1, 0]), hosts_unnamed: ['shop.a.test'] };
     for (const locale of LOCALES)
-      for (const line of leftLines({ addressesLeft: 40, discovery: found(1, ['a.test', 1, 0]) }, wordsIn(locale, 'report'), true))
+      for (const line of leftLines({ addressesLeft: 40, discovery }, wordsIn(locale, 'report'), true))
         expect(line).to.match(/^[\p{Lu}\d]/u);
+    expect(leftLines({ addressesLeft: 0, discovery }, wordsIn('de', 'report'), true)).to.include(
+      'Keine Seite von shop.a.test wurde geprüft, weil kein Link und keine Sitemap der Website eine nennt.',
+    );
   });
 
   it('names all hosts in its notes', () => {

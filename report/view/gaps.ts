@@ -55,11 +55,12 @@ export function leftLines(
   { texts, count, format, locale }: ReportWords,
   mayAddHosts: boolean,
 ): string[] {
-  const { other_hosts: hosts, other_hosts_left: others, hash_links: hash } = discovery;
+  const { other_hosts: hosts, other_hosts_left: others, hash_links: hash, hosts_unnamed: unnamed = [] } = discovery;
   const named = [...hosts.map((host) => `${host.host} (${host.links + host.sitemap_entries})`), ...(others > 0 ? [`… (${others})`] : [])];
   return [
     ...(left > 0 ? [`${capitalized(count(texts.addressesLeft, left), locale)}. ${texts.addressesLeftIntro}`] : []),
     ...(hash > 0 ? [format(texts.hashLinks, { n: hash })] : []),
+    ...(unnamed.length > 0 ? [format(texts.hostsUnnamed, { hosts: unnamed.join(', ') })] : []),
     ...(hosts.length > 0 ? [format(texts.otherHosts, { hosts: named.join(', ') }) + (mayAddHosts ? ` ${texts.otherHostsToDo}` : '')] : []),
   ];
 }
@@ -126,10 +127,11 @@ const TO_DO_FOR_HOSTS =
 /** What links and sitemaps name beside the pages of the scan. */
 export function discoveryNotes(found: ReportDiscovery): { kind: string; message: string }[] {
   const { other_hosts: hosts, other_hosts_left: left, hash_links: hash, sitemaps_cut: cut, hosts_unnamed: unnamed = [] } = found;
+  const { texts, format } = wordsIn('en', 'report');
   const named = [...hosts.map((host) => `${host.host} (${namesOf(host)})`), ...(left > 0 ? [`more hosts (${left} addresses)`] : [])];
   const notes: [count: number, kind: string, message: string][] = [
     [hosts.length, 'other_hosts', `Not part of the scan: ${named.join(', ')}. ${TO_DO_FOR_HOSTS}`],
-    [unnamed.length, 'hosts_unnamed', `No page of ${unnamed.join(', ')} was tested, because no link and no sitemap of the site names one.`],
+    [unnamed.length, 'hosts_unnamed', format(texts.hostsUnnamed, { hosts: unnamed.join(', ') })],
     [hash, 'hash_links', `${plural(hash, 'link leads', 'links lead')} to fragments that name no element. ${TO_DO_FOR_VIEWS}`],
     [cut, 'sitemaps_cut', `${plural(cut, 'sitemap was', 'sitemaps were')} not read to the end, because enough pages were found before.`],
   ];

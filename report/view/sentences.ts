@@ -1,21 +1,26 @@
 /** What reports, pages and mails say of a report in a sentence, in the language of the report. Pure. */
 import type { ReportNode } from '../schema/page.ts';
-import type { Report, ReportConsent } from '../schema/report.ts';
+import type { Report, ReportBaseline, ReportConsent } from '../schema/report.ts';
 import type { KnownMark } from '../schema/root-cause.ts';
 import { type ReportWords, wordsIn } from '../words/words.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 
 /** The comparison with the baseline. Empty without one. */
-export function baselineLine({ baseline }: Pick<Report, 'baseline'>, { texts, format }: ReportWords): string {
+export function baselineLine({ baseline }: Pick<Report, 'baseline'>, i18n: ReportWords): string {
   if (baseline === undefined) return '';
-  const { new: added, fixed, unchanged, on_new_pages: onNewPages, not_tested: notTested } = baseline;
-  if (added === null || fixed === null || unchanged === null) return texts.baselineNone;
-  return [
-    format(texts.baselineDifference, { new: added, fixed, unchanged }),
-    ...(onNewPages ? [format(texts.baselineOnNewPages, { n: onNewPages })] : []),
-    ...(notTested ? [format(texts.baselineNotTested, { n: notTested })] : []),
-  ].join(' ');
+  const { new: added, fixed, unchanged } = baseline;
+  if (added === null || fixed === null || unchanged === null) return i18n.texts.baselineNone;
+  return [i18n.format(i18n.texts.baselineDifference, { new: added, fixed, unchanged }), ...uncompared(baseline, i18n)].join(' ');
 }
+
+/** What the numbers of new, fixed and unchanged violations leave out. */
+export const uncompared = (
+  { on_new_pages: onNewPages, not_tested: notTested }: ReportBaseline,
+  { texts, format }: Pick<ReportWords, 'texts' | 'format'>,
+): string[] => [
+  ...(onNewPages ? [format(texts.baselineOnNewPages, { n: onNewPages })] : []),
+  ...(notTested ? [format(texts.baselineNotTested, { n: notTested })] : []),
+];
 
 /** Describes in one sentence what was answered to the dialog that asks for consent to cookies. */
 export function consentSentence({ action, outcome, product, url }: ReportConsent, locale: Locale): string {

@@ -114,6 +114,7 @@ export const report: Translated<'report', 'de'> = {
   fixToPass: 'Was zum Bestehen zu beheben ist',
   elements: { one: '{n} Element', other: '{n} Elemente' },
   onPages: { one: 'auf {n} Seite', other: 'auf {n} Seiten' },
+  contents: 'Inhalt',
   rootCausesIntro:
     'Ein Fehler in einem gemeinsamen Baustein erscheint auf vielen Seiten. Verstöße gegen dieselbe Regel am selben Baustein sind hier zu einer Ursache zusammengefasst, die schwersten zuerst.',
   noViolations: 'Keine Verstöße gefunden',
@@ -141,6 +142,7 @@ export const report: Translated<'report', 'de'> = {
   inShadow: 'Im Shadow Root von',
   relatedElement: 'Zugehöriges Element',
   howToFix: 'So wird es behoben',
+  detected: 'Was die Tests gefunden haben',
   morePoints: { one: 'und {n} weiterer Punkt im JSON-Export', other: 'und {n} weitere Punkte im JSON-Export' },
   aboutRule: 'Mehr zur Regel {rule}',
   where: 'Wo es vorkommt',
@@ -240,6 +242,7 @@ export const report: Translated<'report', 'de'> = {
   otherHosts: 'Nicht Teil des Scans, mit der Zahl ihrer Adressen: {hosts}.',
   otherHostsToDo: 'Um einen davon mit dieser Website zu prüfen, geben Sie ihn als weiteren Host des Scans an.',
   hashLinks: 'Links zu Fragmenten, die kein Element benennen: {n}.',
+  hostsUnnamed: 'Keine Seite von {hosts} wurde geprüft, weil kein Link und keine Sitemap der Website eine nennt.',
   leftOutRows: {
     one: '{n} weiterer Eintrag ist hier nicht aufgeführt. Der JSON-Export enthält ihn.',
     other: '{n} weitere Einträge sind hier nicht aufgeführt. Der JSON-Export enthält alle.',
@@ -305,6 +308,10 @@ export const report: Translated<'report', 'de'> = {
   element: 'Element',
   disclaimer:
     'Die Befunde sind ausschließlich Ergebnisse automatischer Tests und weder ein Konformitätsnachweis noch eine rechtliche Zertifizierung.',
+  change: 'Änderung seit der Ausgangsprüfung',
+  changeNew: 'Neue Verstöße',
+  changeFixed: 'Behobene Verstöße',
+  changeNone: 'Unveränderte Verstöße',
   baselineDifference: 'Verglichen mit der Ausgangsprüfung: {new} neu, {fixed} behoben, {unchanged} unverändert.',
   baselineNotTested: '{n} Verstöße der Ausgangsprüfung liegen auf Seiten, die diese Prüfung nicht getestet hat.',
   baselineOnNewPages: '{n} weitere auf Seiten, die die Ausgangsprüfung nicht getestet hat, haben Ursachen, die auch sie hat.',

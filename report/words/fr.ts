@@ -121,6 +121,7 @@ export const report: Translated<'report', 'fr'> = {
   fixToPass: 'À corriger pour réussir',
   elements: { one: '{n} élément', many: '{n} d’éléments', other: '{n} éléments' },
   onPages: { one: 'sur {n} page', many: 'sur {n} de pages', other: 'sur {n} pages' },
+  contents: 'Sommaire',
   rootCausesIntro:
     'Un défaut dans un composant partagé apparaît sur de nombreuses pages. Les violations d’une même règle sur un même composant sont regroupées ici en une seule cause, les plus graves d’abord.',
   noViolations: 'Aucune violation trouvée',
@@ -148,6 +149,7 @@ export const report: Translated<'report', 'fr'> = {
   inShadow: 'Dans le shadow root de',
   relatedElement: 'Élément associé',
   howToFix: 'Comment corriger',
+  detected: 'Ce que les tests ont trouvé',
   morePoints: {
     one: 'et {n} autre point dans l’export JSON',
     many: 'et {n} d’autres points dans l’export JSON',
@@ -259,6 +261,7 @@ export const report: Translated<'report', 'fr'> = {
   otherHosts: 'Hors du scan, avec le nombre de leurs adresses : {hosts}.',
   otherHostsToDo: 'Pour tester l’un d’eux avec ce site, indiquez-le comme hôte supplémentaire du scan.',
   hashLinks: 'Liens vers des fragments qui ne désignent aucun élément : {n}.',
+  hostsUnnamed: 'Aucune page de {hosts} n’a été testée, car aucun lien ni aucun sitemap du site n’en désigne.',
   leftOutRows: {
     one: '{n} autre entrée n’est pas reprise ici. L’export JSON la contient.',
     many: '{n} d’autres entrées ne sont pas reprises ici. L’export JSON les contient toutes.',
@@ -325,6 +328,10 @@ export const report: Translated<'report', 'fr'> = {
   element: 'Élément',
   disclaimer:
     'Les constats sont uniquement des résultats de tests automatisés et ne constituent ni une preuve de conformité ni une certification juridique.',
+  change: 'Évolution depuis l’analyse de référence',
+  changeNew: 'Nouvelles violations',
+  changeFixed: 'Violations corrigées',
+  changeNone: 'Violations inchangées',
   baselineDifference: 'Par rapport à l’analyse de référence : {new} nouvelles, {fixed} corrigées, {unchanged} inchangées.',
   baselineNotTested: '{n} violations de l’analyse de référence se trouvent sur des pages que cette analyse n’a pas testées.',
   baselineOnNewPages: '{n} autres, sur des pages que l’analyse de référence n’a pas testées, ont des causes qu’elle présente aussi.',

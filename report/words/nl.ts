@@ -114,6 +114,7 @@ export const report: Translated<'report', 'nl'> = {
   fixToPass: 'Op te lossen om te slagen',
   elements: { one: '{n} element', other: '{n} elementen' },
   onPages: { one: 'op {n} pagina', other: 'op {n} pagina’s' },
+  contents: 'Inhoud',
   rootCausesIntro:
     'Een fout in een gedeeld onderdeel komt op veel pagina’s terug. Overtredingen van dezelfde regel in hetzelfde onderdeel zijn hier samengevoegd tot één oorzaak, de ergste eerst.',
   noViolations: 'Geen overtredingen gevonden',
@@ -141,6 +142,7 @@ export const report: Translated<'report', 'nl'> = {
   inShadow: 'In de shadow root van',
   relatedElement: 'Gerelateerd element',
   howToFix: 'Zo lost u het op',
+  detected: 'Wat de tests hebben gevonden',
   morePoints: { one: 'en nog {n} punt in de JSON-export', other: 'en nog {n} punten in de JSON-export' },
   aboutRule: 'Meer over de regel {rule}',
   where: 'Waar het voorkomt',
@@ -238,6 +240,7 @@ export const report: Translated<'report', 'nl'> = {
   otherHosts: 'Geen deel van de scan, met het aantal van hun adressen: {hosts}.',
   otherHostsToDo: 'Geef een ervan op als extra host van de scan om die samen met deze site te testen.',
   hashLinks: 'Links naar fragmenten die geen element benoemen: {n}.',
+  hostsUnnamed: 'Geen pagina van {hosts} is getest, omdat geen link en geen sitemap van de site er een noemt.',
   leftOutRows: {
     one: 'Nog {n} regel is hier weggelaten. De JSON-export bevat hem.',
     other: 'Nog {n} regels zijn hier weggelaten. De JSON-export bevat ze allemaal.',
@@ -303,6 +306,10 @@ export const report: Translated<'report', 'nl'> = {
   element: 'Element',
   disclaimer:
     'De bevindingen zijn uitsluitend resultaten van geautomatiseerde tests en vormen geen bewijs van conformiteit en geen juridische certificering.',
+  change: 'Verandering sinds de uitgangsscan',
+  changeNew: 'Nieuwe overtredingen',
+  changeFixed: 'Opgeloste overtredingen',
+  changeNone: 'Onveranderde overtredingen',
   baselineDifference: 'Vergeleken met de uitgangsscan: {new} nieuw, {fixed} opgelost, {unchanged} onveranderd.',
   baselineNotTested: '{n} overtredingen van de uitgangsscan staan op pagina’s die deze scan niet heeft getest.',
   baselineOnNewPages: '{n} andere, op pagina’s die de uitgangsscan niet heeft getest, hebben oorzaken die ook daar voorkomen.',

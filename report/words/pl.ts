@@ -144,6 +144,7 @@ export const report: Translated<'report', 'pl'> = {
   fixToPass: 'Co poprawić, aby zaliczyć',
   elements: { one: '{n} element', few: '{n} elementy', many: '{n} elementów', other: '{n} elementu' },
   onPages: { one: 'na {n} stronie', few: 'na {n} stronach', many: 'na {n} stronach', other: 'na {n} strony' },
+  contents: 'Spis treści',
   rootCausesIntro:
     'Błąd we wspólnym komponencie pojawia się na wielu stronach. Naruszenia tej samej reguły w tym samym komponencie są tu złączone w jedną przyczynę, od najpoważniejszych.',
   noViolations: 'Nie znaleziono naruszeń',
@@ -170,6 +171,7 @@ export const report: Translated<'report', 'pl'> = {
   inShadow: 'W shadow root elementu',
   relatedElement: 'Powiązany element',
   howToFix: 'Jak to naprawić',
+  detected: 'Co wykryły testy',
   morePoints: {
     one: 'i jeszcze {n} punkt w eksporcie JSON',
     few: 'i jeszcze {n} punkty w eksporcie JSON',
@@ -302,6 +304,7 @@ export const report: Translated<'report', 'pl'> = {
   otherHosts: 'Poza skanem, z liczbą ich adresów: {hosts}.',
   otherHostsToDo: 'Aby przetestować jeden z nich razem z tą witryną, podaj go jako dodatkowy host skanu.',
   hashLinks: 'Odnośniki do fragmentów, które nie wskazują elementu: {n}.',
+  hostsUnnamed: 'Nie przetestowano żadnej strony z {hosts}, ponieważ nie wskazuje jej żaden odnośnik ani żadna mapa witryny.',
   leftOutRows: {
     one: 'Pominięto tu jeszcze {n} pozycję. Zawiera ją eksport JSON.',
     few: 'Pominięto tu jeszcze {n} pozycje. Wszystkie zawiera eksport JSON.',
@@ -368,6 +371,10 @@ export const report: Translated<'report', 'pl'> = {
   pageOf: 'Strona {n} z {m}',
   element: 'Element',
   disclaimer: 'Ustalenia są wyłącznie wynikami testów automatycznych i nie stanowią dowodu zgodności ani certyfikatu prawnego.',
+  change: 'Zmiana od badania bazowego',
+  changeNew: 'Nowe naruszenia',
+  changeFixed: 'Naprawione naruszenia',
+  changeNone: 'Naruszenia bez zmian',
   baselineDifference: 'W porównaniu z badaniem bazowym: nowe: {new}, naprawione: {fixed}, bez zmian: {unchanged}.',
   baselineNotTested: 'Naruszenia z badania bazowego na stronach, których to badanie nie objęło: {n}.',
   baselineOnNewPages: 'Ponadto {n} na stronach, których badanie bazowe nie objęło, o przyczynach, które występują także w nim.',

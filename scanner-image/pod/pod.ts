@@ -21,7 +21,8 @@ import { CURBCUT_VERSION } from '../../platform/version.ts';
 import { UNTRACED, type Traced } from '../crawl/crawl.ts';
 import { runScan, type ScanOutput } from '../scan.ts';
 import type { ReadSignIn } from '../page/session/sign-in.ts';
-import { type Pictures, picturesOf } from '../../report/results/pictures.ts';
+import type { PdfOptions } from '../../report/pdf/render.ts';
+import { picturesOf } from '../../report/results/pictures.ts';
 import { download, upload, type UploadOptions } from './object-store.ts';
 import { ScanFailed } from './failure.ts';
 import type { Messages } from './messages.ts';
@@ -131,7 +132,8 @@ async function storeReport(
   { found, baseline, known }: Tested,
   store: Pick<StoreDeps, 'uploads' | 'signal'>,
 ): Promise<PodStored> {
-  const { identity, messages, log, traced = UNTRACED, renderPdf, signal: terminated } = deps;
+  const { identity, messages, log, traced = UNTRACED, signal: terminated } = deps;
+  const renderPdf: StoreDeps['renderPdf'] = (made, options) => deps.renderPdf(made, { ...options, organisation: input.organisation });
   const { partial, startedAt } = found;
   const fitted = fitReport((pages) => buildReport({ ...found, input, pages, baseline }), found, input.exportMaxBytes);
   if (fitted === null) throw tooLarge('export', input.exportMaxBytes, known);
@@ -161,7 +163,7 @@ function deadlineExceeded(pages: ScanFailed['pages'], tested: boolean): ScanFail
 /** Stores the results of a scan: the export, the PDF, and last the statement that both are complete. */
 export interface StoreDeps {
   uploads: Pick<PodInput['uploads'][number], 'export' | 'pdf' | 'pictures' | 'result'>;
-  renderPdf: (report: Report, options: { pictures: Pictures }) => Promise<Uint8Array>;
+  renderPdf: (report: Report, options: PdfOptions) => Promise<Uint8Array>;
   traced: Traced;
   log: Logger;
   /** Ends the retries: at the upload deadline, or because the process must end. */

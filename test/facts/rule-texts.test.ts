@@ -6,6 +6,7 @@ import {
   adviceOf,
   type AxeTexts,
   type EnglishMessages,
+  foundBy,
   isEnglishMessage,
   type OwnTexts,
   reviewText,
@@ -52,6 +53,14 @@ describe('texts about rules', () => {
     expect(isEnglishMessage('Element does not have an alt attribute')).to.equal(true);
     expect(isEnglishMessage('Invalid ARIA attribute name: aria-x')).to.equal(true);
     expect(isEnglishMessage('Das Element besitzt kein Alt-Attribut')).to.equal(false);
+  });
+
+  it('say what axe-core found without its leads, which read as if a fault were to be made', () => {
+    const alternatives = 'Fix any of the following:\n  Element does not have an alt attribute\n  Element has no title attribute';
+    const summary = `Fix all of the following:\n  Role must be one of the valid ARIA roles: x\n\n${alternatives}`;
+    const textsOf = (withAlternatives: boolean) => foundBy(summary, 'en', withAlternatives).map(({ text }) => text);
+    expect(textsOf(false)).to.deep.equal(['Role must be one of the valid ARIA roles: x']);
+    expect(textsOf(true)).to.have.length(3).and.not.include('Fix any of the following:');
   });
 
   for (const locale of LOCALES)

@@ -1,6 +1,6 @@
 /** The result of a public scan, from its view: the score, the violations by root cause, and what a person must check. */
 import { causeTexts, type CauseText } from '../../../report/causes/element-names.ts';
-import { failureAdvice, reviewText, ruleText } from '../../../report/rule-texts/rule-texts.ts';
+import { foundBy, reviewText, ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import { criteriaText, otherStandardsText } from '../../../report/rules/success-criteria.ts';
 import { standardsInReports } from '../../../report/rules/rules.ts';
 import type { RootCause } from '../../../report/schema/root-cause.ts';
@@ -151,7 +151,7 @@ function undecided(item: Item, options: ResultOptions): Html {
   const { view, locale } = options;
   const { texts, count } = wordsIn(locale, 'report');
   const { cause, text, id } = item;
-  const reasons = failureAdvice(cause.example.failure_summary, view.scan.options.locale).flatMap(({ points }) => points);
+  const reasons = foundBy(cause.example.failure_summary, view.scan.options.locale, true);
   return html`<article class="finding finding-review" aria-labelledby="${id}">
     <p class="finding-head">${ui.badge('note', wordsIn(locale, 'publicPages').texts.result.reviewMark)} <span class="soft">${count(texts.elements, cause.elements)}</span></p>
     ${heading(item, langOf(text.foreign, options))}

@@ -5,6 +5,7 @@ import { scanRow } from '../../../test/support/scan-rows.ts';
 import { KubernetesError, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
+import type { Organisation } from '../../../core/organisation.ts';
 import { createChildren } from './children.ts';
 import { launch } from './launch.ts';
 
@@ -29,6 +30,7 @@ function launcherOver(
   failure: (request: string) => KubernetesError | undefined = () => undefined,
   known?: PodInput['knownIssues'],
   sessionSeconds = Infinity,
+  organisation: Organisation | null = null,
 ) {
   const asked: string[][] = [];
   const requests: string[] = [];
@@ -62,6 +64,7 @@ function launcherOver(
     children: createChildren(connection),
     stores: {
       scans: { find: async () => scanRow({ id: SCAN_ID }) },
+      organisations: { find: async () => organisation },
       knownIssues: {
         async choose(scanId, organisation, sites) {
           asked.push([scanId, organisation, ...sites]);
@@ -142,6 +145,16 @@ describe('the launch of a scan', () => {
     const input = JSON.parse(Buffer.from(secrets[0]!.data['scan.json']!, 'base64').toString()) as PodInput;
     expect(input.knownIssues).to.deep.equal(known);
     expect(asked).to.deep.equal([[SCAN_ID, scanRow().organisation, new URL(SCAN.spec.url).host, 'www.example.org']]);
+  });
+
+  it('gives the pod the name of the organisation, and none of a public scan', async () => {
+    const namesFor = async (organisation: Organisation | null): Promise<unknown> => {
+      const { secrets, launch } = launcherOver(undefined, undefined, Infinity, organisation);
+      await launch();
+      return (JSON.parse(Buffer.from(secrets[0]!.data['scan.json']!, 'base64').toString()) as PodInput).organisation;
+    };
+    expect(await namesFor({ displayName: 'Town Library' } as Organisation)).to.equal('Town Library');
+    expect(await namesFor(null)).to.equal(undefined);
   });
 
   it('never resumes the Job of a Secret that exists already, which anybody may have created', async () => {

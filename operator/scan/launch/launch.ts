@@ -83,6 +83,8 @@ function deadlines(end: number, linkSeconds: number, now: Date): { deadline: Dat
 
 /** What the pod may do for this one scan, until its deadline. */
 type Grants = Pick<PodInput, 'uploads' | 'cancelMark' | 'baseline' | 'knownIssues'> & {
+  /** The name of the organisation. */
+  organisation?: string | undefined;
   messages: PodInput['messages'] | null;
   /** The parent of the pod's spans, if the scan is traced. */
   traceparent?: string;
@@ -111,6 +113,8 @@ async function grantsOf(context: OperatorContext, { scan, scanId, organisation, 
     uploads: await uploadLinks(reports, scanId, settings.scanner.retries, linkSeconds),
     cancelMark: await reports.readLink(cancelMarkKey(scanId), linkSeconds),
     ...(baseline && { baseline: await withLink(baseline) }),
+    // Public scans have none.
+    organisation: (await stores.organisations.find(organisation))?.displayName,
     knownIssues: await stores.knownIssues.choose(scanId, organisation, sitesOf(scan.spec), now),
     messages: bus.issueScanCredential(scanId, uploadDeadline),
     traceparent: traceLaunch(tracer, scan, scanId),
@@ -145,6 +149,7 @@ export function podInput({ scan, scanId, metadata }: Launch, settings: PodSettin
     options: withDefaults(scan.spec),
     pagesReserved: reservedPages(scan),
     ...(metadata !== undefined && { metadata }),
+    ...(grants.organisation !== undefined && { organisation: grants.organisation }),
     ...(scan.spec.auth !== undefined && { signIn: planOf(scan.spec.auth) }),
     uploads: grants.uploads,
     cancelMark: grants.cancelMark,
