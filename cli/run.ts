@@ -23,6 +23,11 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'follow a scan that was submitted earlier',
     load: async () => (await import('./commands/follow.ts')).follow,
   },
+  check: {
+    arguments: '<URL>',
+    summary: 'test one page again, and say what is fixed',
+    load: async () => (await import('./commands/check.ts')).check,
+  },
   cancel: { arguments: '<ID>', summary: 'cancel a scan', load: async () => (await import('./commands/cancel.ts')).cancel },
   list: { arguments: '', summary: 'list the scans of your organisation', load: async () => (await import('./commands/list.ts')).list },
   report: { arguments: '<ID>', summary: 'get the reports of a scan', load: async () => (await import('./commands/report.ts')).report },

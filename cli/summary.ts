@@ -1,4 +1,5 @@
 /** The result of a scan as text. */
+import { CHECK_DOUBTS, type CheckAnswer } from '../core/scan/baseline.ts';
 import { IMPACTS } from '../core/scan/impacts.ts';
 import { ENDING_DAYS } from '../core/scan/known-issues.ts';
 import { isNote } from '../core/scan/thresholds.ts';
@@ -6,13 +7,16 @@ import { printable } from './errors.ts';
 import type { ScanResult } from './service/messages.ts';
 import type { Explanation } from './explanation.ts';
 import { paint, type Terminal } from './terminal.ts';
-import { textWidth, wrapped } from './values.ts';
+import { plural, textWidth, wrapped } from './values.ts';
 
-/** 0: passed, or done without thresholds; 1: not passed; 2: no verdict. */
-export function exitCodeOf(result: ScanResult): 0 | 1 | 2 {
+/** 0: passed, or done without thresholds; 1: not passed; 2: no verdict. @param isCheck whether only the answer of a check counts */
+export function exitCodeOf(result: ScanResult, isCheck = result.baseline?.check !== undefined): 0 | 1 | 2 {
+  if (isCheck) return CHECK_EXITS[result.baseline?.check?.answer ?? 'unknown'];
   if (result.passed === false) return 1;
   return result.status === 'done' ? 0 : 2;
 }
+
+const CHECK_EXITS = { fixed: 0, still_there: 1, new: 1, unknown: 2 } as const satisfies Record<CheckAnswer, number>;
 
 /** Whether a scan ended with numbers and a report: it is done, or was canceled and has those of the pages that were tested until then. */
 export const hasResult = ({ status, score }: ScanResult): boolean =>
@@ -79,7 +83,9 @@ function numbersOf(result: ScanResult, terminal: Pick<Terminal, 'color'>, dash: 
     row('Violations', paint(terminal, 'bold', String(result.violations_count ?? dash))),
     ...IMPACTS.map((impact) => `  ${impact.padEnd(10)}${String(counts[impact] ?? dash).padStart(width)}`),
     ...(result.known_issues ? knownRows(result, result.known_issues) : []),
-    ...(result.baseline && result.baseline.new !== null ? [baselineRow(result.baseline, terminal)] : []),
+    ...(result.baseline && result.baseline.new !== null && result.baseline.check === undefined
+      ? [baselineRow(result.baseline, terminal)]
+      : []),
   ];
 }
 
@@ -115,6 +121,22 @@ function verdictOf(result: ScanResult, terminal: Pick<Terminal, 'color'>, good: 
   if (result.status === 'failed')
     return paint(terminal, 'red', `${bad} the scan failed${result.passed === false ? ', so it did not pass' : ''}`);
   if (result.status !== 'done') return `${dash} the scan ended as ${printable(result.status)}`;
+  const { check } = result.baseline ?? {};
+  if (check !== undefined) return answerOf(check, terminal, good, bad, dash);
   if (result.passed === null) return `${dash} none: no thresholds were set`;
   return result.passed ? paint(terminal, 'green', `${good} passed`) : paint(terminal, 'red', `${bad} did not pass`);
+}
+
+type Check = NonNullable<NonNullable<ScanResult['baseline']>['check']>;
+
+function answerOf(check: Check, terminal: Pick<Terminal, 'color'>, good: string, bad: string, dash: string): string {
+  const { answer, reason } = check;
+  const [before, left, added] = [check.before ?? 0, check.left ?? 0, check.new ?? 0];
+  const others = added > 0 ? `; ${plural(added, 'violation')} on the page that the earlier scan does not have there` : '';
+  if (answer === 'fixed') return paint(terminal, 'green', `${good} fixed: ${plural(before, 'violation')}`) + others;
+  if (answer === 'still_there')
+    return paint(terminal, 'red', `${bad} still there: ${left} of ${plural(Math.max(before, left), 'violation')}`) + others;
+  if (answer === 'new') return paint(terminal, 'red', `${bad} new: ${plural(added, 'violation')}`);
+  const why = reason === null ? 'The page was not compared.' : CHECK_DOUBTS[reason];
+  return paint(terminal, 'yellow', `${dash} it is unknown whether this is fixed. ${why}`);
 }

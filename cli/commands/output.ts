@@ -94,6 +94,8 @@ export interface Output {
   format: Format;
   progress: ProgressView;
   maxWaitSeconds: number;
+  /** Whether the command asks what is fixed, and has no other answer. */
+  isCheck?: boolean;
 }
 
 /** Interprets the shared options. */
@@ -172,7 +174,7 @@ export async function reportEnd(
   }
   if (problem !== null) context.stderr.write(`${printableLines(problem.message)}\n`);
   context.signal.throwIfAborted();
-  const code = exitCodeOf(result);
+  const code = exitCodeOf(result, output.isCheck);
   return problem !== null && code === 0 ? 2 : code;
 }
 

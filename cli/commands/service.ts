@@ -46,7 +46,8 @@ export async function followAndReport(
   try {
     const ended = await followScan(client, scanId, { onStep });
     // Programs read the whole object, and people the verdict.
-    const result = quiet ? ended : await completeResult(isData(output.format) ? client : impatient(client), ended, output);
+    const result =
+      quiet && !output.isCheck ? ended : await completeResult(isData(output.format) ? client : impatient(client), ended, output);
     return await reportEnd(result, reportsOf(client, scanId, output.files), output, quiet, context);
   } finally {
     progress.end();

@@ -21,6 +21,8 @@ export interface Submission extends SiteOptions {
   thresholds: Thresholds;
   /** The earlier scan to compare with. */
   baseline?: BaselineChoice;
+  /** The scan of which one page is checked again, and the root cause. */
+  checkOf?: { scan: string; cause?: string | undefined };
   metadata?: Metadata;
   /** The Secret to sign in with. */
   authSecret?: string;
@@ -31,6 +33,7 @@ export interface Submission extends SiteOptions {
 /** Which scans a list has. */
 export interface ScanFilters {
   status?: string;
+  site?: string;
   /** Only scans with all of these pairs. */
   metadata?: Metadata;
 }
@@ -104,10 +107,11 @@ export function createClient(options: ClientOptions): Client {
       if (answer.status !== 202) throw refusal(answer, baseUrl);
       return { accepted: true, result: checked(ScanResult, answer, baseUrl) };
     },
-    async list({ status, metadata = {}, limit, cursor }) {
+    async list({ status, site, metadata = {}, limit, cursor }) {
       const query = new URLSearchParams({
         limit: String(limit),
         ...(status !== undefined && { status }),
+        ...(site !== undefined && { site }),
         ...Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value])),
         ...(cursor !== null && { cursor }),
       });

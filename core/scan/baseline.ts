@@ -126,26 +126,18 @@ export type BaselineDifference = Static<typeof BaselineDifference>;
 export const CHECK_ANSWERS = ['fixed', 'still_there', 'new', 'unknown'] as const;
 export type CheckAnswer = (typeof CHECK_ANSWERS)[number];
 
-/**
- * Why a check has no answer:
- * - `no_report`: there is no report of the earlier scan to compare with
- * - `other_page`: the earlier scan did not test the page, or it leads elsewhere now
- * - `not_on_page`: the earlier scan did not find the root cause on the page
- * - `other_rules`: the rules or checks are of another version, so that fewer findings prove nothing
- * - `rule_not_run`: the rule was not run on the page
- * - `needs_review`: the rule could not decide about more elements than before
- * - `partly_tested`: more of the page was left untested than before
- */
-export const CHECK_REASONS = [
-  'no_report',
-  'other_page',
-  'not_on_page',
-  'other_rules',
-  'rule_not_run',
-  'needs_review',
-  'partly_tested',
-] as const;
-export type CheckReason = (typeof CHECK_REASONS)[number];
+/** Why a check has no answer, for people. */
+export const CHECK_DOUBTS = {
+  no_report: 'There is no report of the earlier scan to compare with. Scan the site again.',
+  other_page: 'The earlier scan did not test this page, or the page leads elsewhere now.',
+  not_on_page: 'The earlier scan did not find this root cause on this page.',
+  other_rules: 'The earlier scan was made with other versions of the rules, so that fewer findings prove nothing. Scan the site again.',
+  rule_not_run: 'The rule was not run on this page, so that no finding proves nothing.',
+  needs_review: 'The rule could not decide about more elements than before. Look at those that need review.',
+  partly_tested: 'More of the page was left untested than before. The findings of the page say what.',
+} as const;
+export type CheckReason = keyof typeof CHECK_DOUBTS;
+export const CHECK_REASONS = Object.keys(CHECK_DOUBTS) as CheckReason[];
 
 /** Whether violations on one page are fixed: those of a root cause, or all of the page. */
 export const CheckOutcome = Type.Object({

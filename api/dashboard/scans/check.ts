@@ -1,5 +1,5 @@
 /** Pages that are checked again: the buttons, the newest results, and the answer on the page of a check. Pure. */
-import type { CheckAnswer, CheckOutcome, CheckReason } from '../../../core/scan/baseline.ts';
+import { CHECK_DOUBTS, type CheckAnswer, type CheckOutcome } from '../../../core/scan/baseline.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { pagesPath, scanPath } from '../../../core/web-paths.ts';
 import { html, type Html } from '../../../report/html/html.ts';
@@ -56,16 +56,6 @@ export function titleOf({ answer, before, left, new: added }: CheckOutcome): str
 
 const KINDS: Readonly<Record<CheckAnswer, NoticeKind>> = { fixed: 'good', still_there: 'bad', new: 'bad', unknown: 'warn' };
 
-const REASONS: Readonly<Record<CheckReason, string>> = {
-  no_report: 'There is no report of the earlier scan to compare with. Scan the site again.',
-  other_page: 'The earlier scan did not test this page, or the page leads elsewhere now.',
-  not_on_page: 'The earlier scan did not find this root cause on this page.',
-  other_rules: 'The earlier scan was made with other versions of the rules, so that fewer findings prove nothing. Scan the site again.',
-  rule_not_run: 'The rule was not run on this page, so that no finding proves nothing.',
-  needs_review: 'The rule could not decide about more elements than before. Look at those that need review.',
-  partly_tested: 'More of the page was left untested than before. The page of the findings says what.',
-};
-
 /** What a check is about and what came of it, before everything else on its page. @param name of the root cause, if it is known */
 export function checkNotice({ phase, baseline, outcome, options }: ScanRow, name: string | null): Html {
   const { scan = '', check: { cause } = {} } = baseline ?? {};
@@ -81,7 +71,7 @@ export function checkNotice({ phase, baseline, outcome, options }: ScanRow, name
     id: 'check',
     kind: checked === undefined ? (isTerminal(phase) ? 'warn' : 'note') : KINDS[checked.answer],
     title,
-    body: html`<p>This checks ${about} on ${siteLink(options.url)}.${more} ${checked?.reason !== undefined && REASONS[checked.reason]}</p>
+    body: html`<p>This checks ${about} on ${siteLink(options.url)}.${more} ${checked?.reason !== undefined && CHECK_DOUBTS[checked.reason]}</p>
       <p>Back to ${back}.</p>`,
   });
 }
