@@ -21,6 +21,7 @@ import {
   WCAG_VERSIONS,
   withDefaults,
 } from '../core/scan/options.ts';
+import { STATE_KINDS } from '../core/scan/states.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
 import { grouped, type OptionSpec, type OptionTable } from './commands/command.ts';
 import { METADATA_OPTIONS } from './metadata.ts';
@@ -153,6 +154,11 @@ const SITE: Readonly<Record<string, SiteOption>> = {
     read: (text: string) => ({ locale: oneOf('locale', text, LOCALES) }),
   },
   'no-pictures': { meaning: 'no pictures of elements in the report', read: () => ({ pictures: false }) },
+  states: {
+    value: 'KINDS',
+    meaning: `the states in which pages are tested and whose violations count: ${STATE_KINDS.join(', ')}, separated by commas, or none`,
+    read: (text: string) => ({ states: text === 'none' ? [] : text.split(',').map((kind) => oneOf('states', kind, STATE_KINDS)) }),
+  },
   'no-advice': { meaning: 'no best practices that WCAG does not require', read: () => ({ advice: false }) },
   wcag: {
     value: 'TARGET',

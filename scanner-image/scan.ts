@@ -2,6 +2,7 @@
 import type { PodInput } from '../core/protocol/pod-messages.ts';
 import type { ReportPage } from '../report/schema/page.ts';
 import type { Report, ReportConsent, ReportDiscovery } from '../report/schema/report.ts';
+import { statesOf } from '../core/scan/states.ts';
 import type { Resolver } from '../core/scan/targets.ts';
 import { AXE_VERSION, axeOptions, axeSource, htmlTotal, watchSource } from './page/scripts/source.ts';
 import { type Machine, openSiteTrust } from './page/browser/chromium.ts';
@@ -152,7 +153,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     const site = await untilAborted(opening, halt);
     const visit: Pool['visit'] = (worker, request) => (session !== null && site.isOwn(request.url) ? session : pool).visit(worker, request);
     const visitor = { ...pool, visit };
-    const crawled = await crawl({ input, site, pool: visitor, pictures, softDeadline }, deps);
+    const crawled = await crawl({ input, site, pool: visitor, pictures, states: statesOf(options), softDeadline }, deps);
     const { pages, redirectTargets, addressesLeft, discovery, stopped } = crawled;
     // With the tokens that were learned later, as the addresses of the pages.
     const urlOf = ({ pageUrl }: KeptPicture): string => redactor.url(redirectTargets.get(pageUrl) ?? pageUrl);
@@ -200,6 +201,7 @@ async function tabOf(
     identity: identityOf(version, CURBCUT_VERSION, options.locale, contactUrl),
     egressFailureOf: egress.failureOf,
     pictures,
+    states: { kinds: statesOf(options).kinds, locale: options.locale },
     ...(signIn !== null && { basic: signIn.basic, headers: signIn.headers, redact: redactor.deep }),
   });
 }

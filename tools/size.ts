@@ -10,14 +10,14 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
-  core: { production: 4581, tests: 1651 },
-  report: { production: 15412, tests: 1810 },
+  core: { production: 4612, tests: 1651 },
+  report: { production: 15550, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 9215, tests: 635 },
   api: { production: 25685, tests: 2360 },
   operator: { production: 11695, tests: 8650 },
-  'scanner-image': { production: 13248, tests: 3661 },
-  cli: { production: 4965, tests: 366 },
+  'scanner-image': { production: 13529, tests: 3662 },
+  cli: { production: 4973, tests: 366 },
   local: { production: 10044, tests: 3760 },
   'demo-site': { production: 121, tests: 0 },
   test: { production: 0, tests: 58140 },
@@ -28,7 +28,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 682,
+  'production files': 684,
   'production files below 25 lines': 30,
   'production lines over 150 characters': 356,
   'comments with a sentence over 30 words': 0,

@@ -55,11 +55,24 @@ function section(heading: string, changes: readonly CauseChange[], style: Style)
 }
 
 function causeLines(change: CauseChange, { mark, colour, terminal, wide }: Style): string[] {
-  const { rule, impact, wcag, help, elements, pages, examples, fingerprint, help_url, on_new_pages: onNewPages } = change;
+  const {
+    rule,
+    impact,
+    wcag,
+    help,
+    elements,
+    pages,
+    examples,
+    fingerprint,
+    help_url,
+    on_new_pages: onNewPages,
+    on_new_states: onNewStates = 0,
+  } = change;
   const facts = [
     impact,
     ...(wcag.length > 0 ? [`WCAG ${wcag.join(', ')}`] : []),
     `${plural(elements, 'element')} on ${plural(pages, 'page')}`,
+    ...(onNewStates > 0 ? [`${onNewStates} of them on a new state`] : []),
     ...(onNewPages > 0 ? [onNewPages === elements ? 'only on new pages' : `${onNewPages} of them on new pages`] : []),
     ...(wide ? [`root cause ${fingerprint}`] : []),
   ];

@@ -7,6 +7,7 @@ import { Value } from 'typebox/value';
 import { oneOf } from '../schemas.ts';
 import { LISTED_PATTERN, listedUrls, URLS_MAX } from './address-list.ts';
 import { LOCALES } from './locales.ts';
+import { STATE_KINDS } from './states.ts';
 import { PREPARE_MAX, PrepareStep } from './steps.ts';
 import { URL_MAX_LENGTH } from './targets.ts';
 import { Thresholds } from './thresholds.ts';
@@ -153,6 +154,14 @@ export const ScanOptions = Type.Object({
     default: true,
     description: 'Whether the report lists best practices that WCAG does not require. They never affect the result.',
   }),
+  states: Type.Optional(
+    Type.Array(oneOf(STATE_KINDS), {
+      maxItems: STATE_KINDS.length,
+      description:
+        'The states in which pages are tested besides the one at rest. What fails only in them counts like other violations. ' +
+        'Absent: all, and what fails only in them needs review.',
+    }),
+  ),
 });
 export type ScanOptions = Static<typeof ScanOptions>;
 export type OptionName = keyof ScanOptions;
@@ -169,6 +178,7 @@ export const OPTION_LABELS = {
   locale: 'Language of the reports',
   pictures: 'Pictures of elements',
   advice: 'Best practices',
+  states: 'States of pages',
 } as const satisfies Partial<Record<OptionName, string>>;
 export const HTTP_OPTIONS = [...(Object.keys(OPTION_LABELS) as (keyof typeof OPTION_LABELS)[]), 'httpFallback'] as const;
 

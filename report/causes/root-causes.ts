@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { IMPACTS } from '../../core/scan/impacts.ts';
+import { STATE_KINDS } from '../../core/scan/states.ts';
 import { type About, type NormalisedHtml, normaliseHtml } from './normalise-html.ts';
 import { type FindingList, type ReportNode, type ReportPage, type ReportViolation, testedPages } from '../schema/page.ts';
 import type { RootCause } from '../schema/root-cause.ts';
@@ -103,6 +104,7 @@ export function rootCausesOf(pages: readonly ReportPage[], list: FindingList): R
         const cause = causes.get(fingerprint) ?? newCause(fingerprint, violation, node);
         causes.set(fingerprint, cause);
         cause.elements += 1;
+        addState(cause, node);
         if (rank(violation) < rank(cause)) cause.impact = violation.impact;
         if (onPage.has(fingerprint)) continue;
         onPage.add(fingerprint);
@@ -112,7 +114,9 @@ export function rootCausesOf(pages: readonly ReportPage[], list: FindingList): R
       // Each has an example among the nodes; see `capNodes`.
       for (const { fingerprint, elements } of violation.nodes_beyond ?? []) {
         const cause = causes.get(fingerprint);
-        if (cause !== undefined) cause.elements += elements;
+        if (cause === undefined) continue;
+        cause.elements += elements;
+        if (cause.at_rest !== undefined) cause.at_rest += elements;
       }
     }
   }
@@ -120,6 +124,14 @@ export function rootCausesOf(pages: readonly ReportPage[], list: FindingList): R
     (a, b) =>
       rank(a) - rank(b) || b.pages - a.pages || b.elements - a.elements || compare(a.rule, b.rule) || compare(a.fingerprint, b.fingerprint),
   );
+}
+
+/** Notes the states in which an element was found, after it was counted. */
+export function addState(cause: Pick<RootCause, 'elements' | 'states' | 'at_rest'>, { state, also_in: alsoIn = [] }: ReportNode): void {
+  const kinds = new Set([...(cause.states ?? []), ...(state === undefined ? alsoIn : [state.kind])]);
+  if (kinds.size === 0) return;
+  cause.at_rest = (cause.at_rest ?? cause.elements - 1) + (state === undefined ? 1 : 0);
+  cause.states = STATE_KINDS.filter((kind) => kinds.has(kind));
 }
 
 const rank = ({ impact }: Pick<RootCause, 'impact'>): number => IMPACTS.indexOf(impact);

@@ -72,6 +72,7 @@ export function compareWithBaseline(
   const now = reduceReport({ ...report, baseline: how }, known ?? NONE_KNOWN, how.check && chosen.report.hosts);
   const diff = diffReduced(chosen.report, now);
   const added = sumOf(diff.new, countedAsNew);
+  const onNewStates = sumOf(diff.new, ({ on_new_states = 0 }) => on_new_states);
   const newKnown = sumOf(diff.new, ({ known_elements = 0 }) => known_elements);
   const isUnfair = added > newKnown && diff.comparable.some(({ reason }) => UNFAIR.has(reason));
   const addedByCause = new Map(diff.new.map((change) => [change.fingerprint, countedAsNew(change)]));
@@ -82,7 +83,8 @@ export function compareWithBaseline(
       ...how,
       new: added,
       ...(known && { new_known: newKnown }),
-      on_new_pages: sumOf(diff.new, elementsOf) - added,
+      on_new_pages: sumOf(diff.new, elementsOf) - added - onNewStates,
+      ...(onNewStates > 0 && { on_new_states: onNewStates }),
       fixed: sumOf(diff.fixed, elementsOf),
       unchanged: diff.unchanged,
       not_tested: sumOf(diff.not_tested, elementsOf),

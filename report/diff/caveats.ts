@@ -64,6 +64,7 @@ const ASPECTS: Readonly<Record<Caveat['reason'], Aspect>> = {
         locale: _locale,
         pictures: _pictures,
         advice: _advice,
+        states: _states,
         http_fallback: _fallback,
         ...crawl
       },

@@ -4,6 +4,7 @@
  * told apart are counted. The result is grouped by root cause. Pure.
  */
 import { IMPACTS } from '../../core/scan/impacts.ts';
+import type { StateKind } from '../../core/scan/states.ts';
 import { caveatsBetween, type Caveat } from './caveats.ts';
 import { matchPages, NO_ELEMENTS, type UnmatchedElements } from './match.ts';
 import { reduceReport, type ReducedElement, type ReducedPage, type ReducedReport } from './reduce.ts';
@@ -32,18 +33,24 @@ export interface ReportDiff {
 
 /**
  * How many violations of a root cause count as new: those on pages that both scans tested, or all of them if the first scan does
- * not have it anywhere. A new page with the same faults as the others has none.
+ * not have it anywhere. A new page with the same faults as the others has none, and what is in a state that the first scan did not count
+ * was perhaps always there.
  */
-export const countedAsNew = ({ elements, on_new_pages, in_both }: Pick<CauseChange, 'elements' | 'on_new_pages' | 'in_both'>): number =>
-  in_both ? elements - on_new_pages : elements;
+export const countedAsNew = ({
+  elements,
+  on_new_pages,
+  on_new_states = 0,
+  in_both,
+}: Pick<CauseChange, 'elements' | 'on_new_pages' | 'on_new_states' | 'in_both'>): number =>
+  (in_both ? elements - on_new_pages : elements) - on_new_states;
 
 /** The difference by root causes: elements of causes that both scans have are unchanged, however many there are on pages that both tested. */
 function diffByCauses(diff: ReportDiff): ReportDiff {
-  const more = ({ in_both, elements, on_new_pages }: CauseChange): number => (in_both ? elements - on_new_pages : 0);
+  const more = (change: CauseChange): number => (change.in_both ? countedAsNew(change) : 0);
   return {
     ...diff,
     new: diff.new
-      .map((change) => (more(change) === 0 ? change : { ...withoutKnown(change), elements: change.on_new_pages }))
+      .map((change) => (more(change) === 0 ? change : { ...withoutKnown(change), elements: change.elements - more(change) }))
       .filter(({ elements }) => elements > 0),
     unchanged: diff.new.reduce((sum, change) => sum + more(change), diff.unchanged),
   };
@@ -72,21 +79,25 @@ export function diffReduced(before: ReducedReport, after: ReducedReport): Report
     else inBoth += 1;
     const matched = matchPages(page, same);
     unchanged += matched.unchanged;
-    for (const [rule, left] of matched.before) gone.add(page, rule, left);
+    for (const [rule, left] of matched.before) {
+      const isTested = ({ state }: ReducedElement): boolean => state === undefined || same.states.has(state);
+      gone.add(page, rule, { ...left, elements: left.elements.filter(isTested) });
+      lost.add(page, rule, { elements: left.elements.filter((element) => !isTested(element)), undescribed: NO_ELEMENTS });
+    }
     // What is new on a page that is the same as another is counted there.
-    if (now !== undefined) for (const [rule, left] of matched.after) added.add(now, rule, left);
+    if (now !== undefined) for (const [rule, left] of matched.after) added.add(now, rule, left, { states: page.states });
   }
   for (const [key, page] of after.pages) {
     if (before.pages.has(key)) continue;
     const same = samePage(before, key);
     if (same === undefined) {
-      addPage(added, page, true);
+      addPage(added, page, { isNewPage: true, states: before.states });
       continue;
     }
     sameAfter += 1;
     const matched = matchPages(same, page);
     unchanged += matched.unchanged;
-    for (const [rule, left] of matched.after) added.add(page, rule, left);
+    for (const [rule, left] of matched.after) added.add(page, rule, left, { states: same.states });
   }
   const diff: ReportDiff = {
     new: added.end(),
@@ -106,9 +117,16 @@ export function diffReduced(before: ReducedReport, after: ReducedReport): Report
 /** The tested page that a page is the same as, if it was not tested itself. */
 export const samePage = (report: ReducedReport, key: string): ReducedPage | undefined => report.pages.get(report.same.get(key) ?? '');
 
-function addPage(changes: ReturnType<typeof createChanges>, page: ReducedPage, isNewPage = false): void {
+function addPage(changes: ReturnType<typeof createChanges>, page: ReducedPage, added?: Added): void {
   for (const [rule, elements] of page.rules)
-    changes.add(page, rule, { elements, undescribed: page.undescribed.get(rule) ?? NO_ELEMENTS }, isNewPage);
+    changes.add(page, rule, { elements, undescribed: page.undescribed.get(rule) ?? NO_ELEMENTS }, added);
+}
+
+/** What the other scan knows of a page with new elements. Absent: the elements are not new. */
+interface Added {
+  isNewPage?: boolean;
+  /** The states that count there. */
+  states: ReadonlySet<StateKind>;
 }
 
 const withoutKnown = ({ known_elements: _, ...change }: CauseChange): CauseChange => change;
@@ -137,23 +155,29 @@ function createChanges(scan: ReducedReport, other: ReducedReport) {
     rule: string,
     { fingerprint, impact, known }: Pick<ReducedElement, 'fingerprint' | 'impact' | 'known'>,
     elements: number,
-    isNewPage: boolean,
+    on: 'new page' | 'new state' | null,
   ): Collected {
     const cause = causes.get(fingerprint) ?? newCause(fingerprint, rule, impact);
     const { change } = cause;
     if (impact < IMPACTS.indexOf(change.impact)) change.impact = IMPACTS[impact]!;
     cause.pages.add(page);
     change.elements += elements;
-    if (isNewPage) change.on_new_pages += elements;
+    if (on === 'new page') change.on_new_pages += elements;
+    if (on === 'new state') change.on_new_states = (change.on_new_states ?? 0) + elements;
     // Only elements that count as new are known issues.
-    if (known && !(isNewPage && change.in_both)) change.known_elements = (change.known_elements ?? 0) + elements;
+    if (known && on !== 'new state' && !(on === 'new page' && change.in_both))
+      change.known_elements = (change.known_elements ?? 0) + elements;
     return cause;
   }
 
   return {
-    add({ url }: ReducedPage, rule: string, { elements, undescribed }: UnmatchedElements, isNewPage = false): void {
-      for (const element of elements) count(url, rule, element, 1, isNewPage).found.push({ page: url, element });
-      for (const [fingerprint, more] of undescribed) count(url, rule, { fingerprint, ...more }, more.elements, isNewPage);
+    add({ url }: ReducedPage, rule: string, { elements, undescribed }: UnmatchedElements, added?: Added): void {
+      const onPage = added?.isNewPage === true ? 'new page' : null;
+      for (const element of elements) {
+        const isNewState = added !== undefined && element.state !== undefined && !added.states.has(element.state);
+        count(url, rule, element, 1, isNewState ? 'new state' : onPage).found.push({ page: url, element });
+      }
+      for (const [fingerprint, more] of undescribed) count(url, rule, { fingerprint, ...more }, more.elements, onPage);
     },
     end: (): CauseChange[] =>
       [...causes.values()]

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Parser } from 'htmlparser2';
 import { IMPACTS } from '../../core/scan/impacts.ts';
+import { type StateKind, STATES_VERSION, statesOf } from '../../core/scan/states.ts';
 import { pathOnSite } from '../../core/scan/site.ts';
 import { uncounted } from '../results/cap-nodes.ts';
 import { type ReportNode, type ReportPage, type ReportViolation, type TestedPage, testedPages } from '../schema/page.ts';
@@ -23,6 +24,8 @@ export interface ReducedElement {
   shadow_path: string[];
   /** Whether it is a known issue. */
   known: boolean;
+  /** The state in which it was found; undefined: at rest. */
+  state?: StateKind;
 }
 
 /** Elements of one root cause that the export counts and does not describe. */
@@ -39,10 +42,12 @@ export interface ReducedPage {
   rules: Map<string, ReducedElement[]>;
   /** The other failing elements, by rule and fingerprint. */
   undescribed: Map<string, Map<string, UndescribedElements>>;
-  /** The numbers of elements that rules could not decide about. */
+  /** The numbers of elements that rules could not decide about at rest. */
   review: Map<string, number>;
   /** What was not tested, or may have been missed: frames by their path, and kinds of caveats. */
   gaps: string[];
+  /** The states in which it was tested and whose violations count, of this version. */
+  states: Set<StateKind>;
 }
 
 /** How a scan was made. */
@@ -69,6 +74,8 @@ export interface ReducedReport {
   fingerprints: Set<string>;
   /** The hosts whose pages are compared by their path alone. */
   hosts: ReadonlySet<string>;
+  /** The states that are in `states` of any page. */
+  states: Set<StateKind>;
 }
 
 /** What is read of an export. */
@@ -77,6 +84,7 @@ export type ComparableReport = Pick<Report, 'tools' | 'pages'> & {
   score: Pick<Report['score'], 'score_version'>;
   fingerprint_version: number;
   partial?: true;
+  states?: Pick<NonNullable<Report['states']>, 'version'>;
   baseline?: Pick<NonNullable<Report['baseline']>, 'count'>;
 };
 
@@ -124,7 +132,9 @@ export function reduceReport(
     rules: new Map(),
     fingerprints: new Set(),
     hosts,
+    states: new Set(),
   };
+  const countsStates = report.states?.version === STATES_VERSION && statesOf(report.scan.options).counted;
   const keyOf = pageKeys(hosts);
   const elementOf = elementReader(known);
   // Sorted, because the order of the pages differs from scan to scan.
@@ -132,6 +142,8 @@ export function reduceReport(
     const key = keyOf(page);
     const reducedPage: ReducedPage = reduced.pages.get(key) ?? newPage(page);
     reduced.pages.set(key, reducedPage);
+    for (const { kind, result } of countsStates ? (page.states ?? []) : [])
+      if (result !== 'skipped') for (const { states } of [reduced, reducedPage]) states.add(kind);
     for (const violation of page.violations) {
       const { rule, wcag, help, help_url } = violation;
       if (!reduced.rules.has(rule)) reduced.rules.set(rule, { wcag, help, help_url });
@@ -151,8 +163,8 @@ export function reduceReport(
 }
 
 const newPage = ({ url, needs_review, frames_untested, caveats }: TestedPage): ReducedPage => ({
-  ...{ url, rules: new Map(), undescribed: new Map() },
-  review: new Map(needs_review.map(({ rule, nodes_total: elements }) => [rule, elements])),
+  ...{ url, rules: new Map(), undescribed: new Map(), states: new Set() },
+  review: new Map(needs_review.map(({ rule, nodes, nodes_total: all }) => [rule, all - nodes.filter(({ state }) => state).length])),
   gaps: [...frames_untested.map(({ path }) => path.map(shortened).join(' ')), ...caveats.map(({ kind }) => kind)],
 });
 
@@ -201,6 +213,7 @@ export function elementReader(known: KnownMatcher = NONE_KNOWN): (violation: Rep
       frame_path: node.frame_path.map(shortened),
       shadow_path: node.shadow_path.map(shortened),
       known: known.of(violation.rule, node) !== undefined,
+      ...(node.state && { state: node.state.kind }),
     };
   };
 }

@@ -24,6 +24,8 @@ export interface ComparedReports {
   new: number;
   /** How many of the new ones are on pages that the first scan did not test. */
   onNewPages: number;
+  /** How many of the new ones are in states that the first scan did not count. Only if some are. */
+  onNewStates?: number;
   /** How many of those that count as new are known issues. */
   newKnown: number;
   /** How many violations count as new and are no known issues: a regression is about them. */
@@ -55,10 +57,12 @@ const sum = (changes: readonly CauseChange[]): number => changes.reduce((all, { 
 const cut = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`);
 
 export function summariseDiff(diff: ReportDiff): ComparedReports {
+  const onNewStates = diff.new.reduce((all, { on_new_states = 0 }) => all + on_new_states, 0);
   return {
     ok: true,
     new: sum(diff.new),
     onNewPages: diff.new.reduce((all, { on_new_pages }) => all + on_new_pages, 0),
+    ...(onNewStates > 0 && { onNewStates }),
     newKnown: diff.new.reduce((all, { known_elements = 0 }) => all + known_elements, 0),
     judged: diff.new.reduce((all, cause) => all + judgedIn(cause), 0),
     newCauses: diff.new.filter(({ in_both }) => !in_both).length,

@@ -68,11 +68,11 @@ const about = (list: FindingList, { rule, impact, wcag, help, help_url }: Report
 const FINDING = ['kind', 'severity', 'rule', 'criteria', 'problem'] as const;
 // prettier-ignore
 const ELEMENT_COLUMNS = [
-  'page', ...FINDING, 'selector', 'html', 'fix', 'contrast', 'contrastRequired', 'x', 'y', 'width', 'height', 'known', 'elements', 'cause', 'help',
+  'page', ...FINDING, 'selector', 'html', 'fix', 'contrast', 'contrastRequired', 'x', 'y', 'width', 'height', 'state', 'known', 'elements', 'cause', 'help',
 ] as const;
 // prettier-ignore
 const CAUSE_COLUMNS = [
-  ...FINDING, 'selector', 'html', 'fix', 'elements', 'newElements', 'knownElements', 'pages', 'page', 'cause', 'help',
+  ...FINDING, 'selector', 'html', 'fix', 'elements', 'newElements', 'knownElements', 'pages', 'page', 'state', 'cause', 'help',
 ] as const;
 // prettier-ignore
 const PAGE_COLUMNS = [
@@ -117,6 +117,7 @@ const describe = (node: ReportNode): Row => ({
   contrast: node.contrast?.ratio,
   contrastRequired: node.contrast?.required,
   ...node.box,
+  state: node.state?.kind,
   elements: 1,
 });
 
@@ -133,6 +134,7 @@ export function causesCsv({ scan, groups, review_groups, advice_groups }: Report
       knownElements: list === 'violations' ? (cause.known_elements ?? 0) : undefined,
       pages: cause.pages,
       page: cause.page_urls[0],
+      state: cause.states?.join(' '),
       cause: causeText(cause.fingerprint),
     }));
   const rows = [...rowsOf('violations', groups), ...rowsOf('needs_review', review_groups), ...rowsOf('advice', advice_groups)];

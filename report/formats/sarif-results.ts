@@ -77,7 +77,7 @@ function resultsIn(report: Report): (finding: ReportViolation, node: ReportNode,
       ...(kind === 'fail' && states.has(fingerprint) && { baselineState: states.get(fingerprint)! }),
       // The standard demands that all results have the list, or none.
       ...(accepted !== null && { suppressions: kind === 'fail' ? suppressionsOf(accepted.of(finding.rule, node)) : [] }),
-      message: { text: `${finding.help}\n${node.failure_summary}`.trim() || finding.rule },
+      message: { text: [finding.help, node.state?.label, node.failure_summary].filter(Boolean).join('\n') || finding.rule },
       locations: [
         {
           physicalLocation: locationOf(artifact, node.html),
@@ -106,6 +106,8 @@ function resultsIn(report: Report): (finding: ReportViolation, node: ReportNode,
         landmark: node.landmark,
         ...(node.contrast !== undefined && { contrast: node.contrast }),
         ...(node.checks !== undefined && { checks: node.checks }),
+        ...(node.state !== undefined && { state: node.state }),
+        ...(node.also_in !== undefined && { also_in: node.also_in }),
       },
     };
   };

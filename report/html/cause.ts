@@ -7,7 +7,7 @@ import { standardsText } from '../rules/success-criteria.ts';
 import { elementPath } from '../schema/page.ts';
 import type { RootCause } from '../schema/root-cause.ts';
 import { type CauseLine, type ReportView, ruleOf } from '../view/schema.ts';
-import { knownMark } from '../view/sentences.ts';
+import { inStates, knownMark } from '../view/sentences.ts';
 import { wordsIn } from '../words/words.ts';
 import { code, elementPicture } from './blocks.ts';
 import { badge, contrast, externalLink, severityBadge, shown, siteLink, withPart } from './elements.ts';
@@ -46,12 +46,15 @@ export function causeItem(cause: ShownCause, options: CauseOptions): Html {
     <details${attributes({ open })}>
       <summary>
         <h3>${severityBadge(impact, locale)} ${titleOf(view, rule, locale)} <code>${shown(element, 100)}</code></h3>
-        <span class="cause-facts"><span>${extentOf(cause.line, locale)}</span>${newBadge(cause.line, locale)}${knownBadge(cause.line, locale)}</span>
+        <span class="cause-facts"><span>${extentOf(cause.line, locale)}</span>${marksOf(cause.line, locale)}</span>
       </summary>
       <div class="cause-body">${body(cause, id, options)}</div>
     </details>
   </li>`;
 }
+
+const marksOf = (line: CauseLine, locale: Locale): Html =>
+  html`${newBadge(line, locale)}${knownBadge(line, locale)}${stateBadge(line, locale)}`;
 
 /** How many elements on how many pages. */
 function extentOf({ elements, pages }: CauseLine, locale: Locale): string {
@@ -67,6 +70,12 @@ export function newBadge({ new_elements: added = 0, elements }: CauseLine, local
 export function knownBadge({ known_elements: known = 0, elements }: CauseLine, locale: Locale = currentLocale()): Html | false {
   const { texts, format } = wordsIn(locale, 'findings');
   return known > 0 && badge('plain', known === elements ? texts.isKnown : format(texts.someKnown, { n: known }));
+}
+
+/** The states in which a root cause was found. */
+export function stateBadge(cause: Pick<CauseLine, 'states' | 'at_rest'>, locale: Locale = currentLocale()): Html | false {
+  const text = inStates(cause, locale);
+  return text !== null && badge('note', text);
 }
 
 function body({ cause }: ShownCause, id: string, options: CauseOptions): Html {

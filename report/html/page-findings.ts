@@ -6,7 +6,7 @@ import type { PageCause, PageCauses } from '../view/findings.ts';
 import type { CauseLine, ReportView, ViewPage } from '../view/schema.ts';
 import { wordsIn } from '../words/words.ts';
 import { elementPicture } from './blocks.ts';
-import { knownBadge, labelled, newBadge, titleOf } from './cause.ts';
+import { knownBadge, labelled, newBadge, stateBadge, titleOf } from './cause.ts';
 import { heading, type HeadingLevel, link, severityBadge, shown, visuallyHidden } from './elements.ts';
 import { html, type Html, type HtmlValue, NOTHING } from './html.ts';
 import { type Mark, pageMap, placeText } from './map.ts';
@@ -105,7 +105,7 @@ function causeOnPage(context: Context, cause: PageCause, name: ListOfPage, at: n
   const named = html`${labelBadge(labelOf(name, at))} ${severityBadge(impact, locale)} ${title} ${line !== undefined && html`<code>${line.element}</code>`}`;
   return html`<li class="cause" id="${prefix}${name}-${at}">
     ${heading((level + 1) as HeadingLevel, {}, named)}
-    <p class="cause-facts"><span>${count(texts.elementsOnPage, elements)}</span> ${line !== undefined && aboutCause(context, line, title)}</p>
+    <p class="cause-facts"><span>${count(texts.elementsOnPage, elements)}</span> ${stateBadge(cause, locale)} ${line !== undefined && aboutCause(context, line, title)}</p>
     ${src !== null && elementPicture({ src, alt: format(words.result.pictureAlt, { help: title }), picture: picture! })}
     ${fix !== '' && !context.brief && labelled(wordsIn(locale, 'report').texts.howToFix, fix)}
     ${places(listed.slice(0, ELEMENTS_AT_ONCE), locale)}

@@ -1,6 +1,7 @@
 /** The pages of a scan as rows of a table: tested with their scores, or not tested with the reason. Pure. */
 import type { Locale } from '../../core/scan/locales.ts';
 import { currentLocale } from '../words/current.ts';
+import type { StateSkip } from '../schema/page.ts';
 import { isAttempted } from '../results/score.ts';
 import { isIncomplete } from '../view/gaps.ts';
 import type { ViewPage } from '../view/schema.ts';
@@ -60,5 +61,16 @@ function gaps({ frames_untested: frames, frames_total: total, caveats }: TestedP
     ${caveats.map(({ kind, message }) => html`<li>${said(texts.caveats[kind], message)}</li>`)}
     ${total > 0 && html`<li>${count(texts.framesUntested, total)}</li>`}
     ${frames.map(({ path, url, reason, message }) => html`<li class="address">${shown(path.join(' >>> '), 100)} (${shown(url, 150)}): ${said(texts.frameReasons[reason], message)}</li>`)}
+  </ul>`;
+}
+
+/** What came of the states of a page. Null if it was tested in none. */
+export function pageStates({ states = [] }: Pick<TestedPage, 'states'>, locale: Locale = currentLocale()): Html | null {
+  const { texts } = wordsIn(locale, 'findings');
+  if (states.length === 0) return null;
+  const why = (reason: StateSkip | undefined): string => (reason === undefined ? '' : ` (${texts.stateSkips[reason]})`);
+  const lines = states.map(({ kind, result, reason }) => `${texts.pageStates[kind]}: ${texts.stateResults[result]}${why(reason)}`);
+  return html`<ul class="small soft gaps">
+    ${lines.map((line) => html`<li>${line}</li>`)}
   </ul>`;
 }

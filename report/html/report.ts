@@ -12,7 +12,7 @@ import type { RootCause } from '../schema/root-cause.ts';
 import type { PageCauses } from '../view/findings.ts';
 import { leftLines } from '../view/gaps.ts';
 import { type CauseLine, type FindingsPlace, type ReportView, viewObjectsOf, type ViewPage } from '../view/view.ts';
-import { baselineLine, consentSentence } from '../view/sentences.ts';
+import { baselineLine, consentSentence, stateLines } from '../view/sentences.ts';
 import { explainScore, scoreFactsOf, thresholdRows, verdictTexts } from '../view/verdict.ts';
 import { wordsIn } from '../words/words.ts';
 import { foldedCard, notice, table } from './blocks.ts';
@@ -23,7 +23,7 @@ import { EMBEDDED_MAX_BYTES, embedWithin } from './embedded.ts';
 import { causeFilters, filterMarks, pagesByCause } from './filters.ts';
 import { html, type Html, NOTHING, raw } from './html.ts';
 import { pageFindings } from './page-findings.ts';
-import { pageColumns, pageName, pageRow } from './pages.ts';
+import { pageColumns, pageName, pageRow, pageStates } from './pages.ts';
 import { fixToPassCard, resultCard } from './result.ts';
 import { siteCss, webFont } from './tokens.ts';
 
@@ -221,7 +221,7 @@ function othersSection(context: Context, causes: readonly RootCause[], total: nu
   return foldedCard({
     id: list,
     title: `${title} (${count(wordsIn(locale, 'findings').texts.causes, total)})`,
-    body: html`<p>${intro}</p>
+    body: html`<p>${intro}${list === 'review' && view.states?.counted === false && ` ${wordsIn(locale, 'findings').texts.statesNotCounted}`}</p>
       <ul class="causes">${items}</ul>
       ${left > 0 && html`<p>${count(texts.leftOutCauses, left)}</p>`}`,
   });
@@ -277,6 +277,7 @@ function pageDetails(context: Context, { page, at, findings }: Numbered): Html {
   return html`<details class="card folded" id="page-${at}">
     <summary><h3 id="page-${at}-title">${at}. ${pageName(page)}</h3></summary>
     <p>${siteLink(page.url)}</p>
+    ${page.states !== undefined && html`<p>${wordsIn(locale, 'findings').texts.statesOfPage}:</p>${pageStates(page, locale)}`}
     ${pageFindings({
       ...{ view, page, findings, locale, level: 4, prefix: `page-${at}-`, brief: true },
       pagePictureSrc: pageSrc(page.url),
@@ -295,6 +296,7 @@ function about({ report, locale, pictures }: Context, pagesLeft: number): Html {
   const { consent, discovery, addresses_left: addressesLeft, pictures_left: untaken } = report;
   const notes = [
     ...(consent === undefined ? [] : [consentSentence(consent, locale)]),
+    ...stateLines(report, locale),
     ...leftLines({ addressesLeft, discovery }, i18n, report.scan.options.pages_requested > 1),
     ...(untaken === undefined ? [] : [count(texts.picturesLeft, untaken)]),
     ...(pictures.all > pictures.shown ? [format(words.picturesLeftOut, { n: pictures.all - pictures.shown })] : []),

@@ -1,7 +1,7 @@
 /** One root cause: what is wrong, what it looks like, how to fix it and where it occurs. */
 import type { ReportNode } from '../schema/page.ts';
 import type { RootCause } from '../schema/root-cause.ts';
-import { contrastText, isDrawable, knownMark } from '../view/sentences.ts';
+import { contrastText, inStates, isDrawable, knownMark } from '../view/sentences.ts';
 import { standardsText } from '../rules/success-criteria.ts';
 import type { ReportWords } from '../words/words.ts';
 import type { Column, Flow } from './flow.ts';
@@ -66,11 +66,13 @@ function cardOf(flow: Flow, section: Element, card: Card, context: CauseContext)
 /** Severity, rule and extent, known issues, and standards. */
 function drawSummary(flow: Flow, section: Element, cause: RootCause, { i18n, rules }: CauseContext): void {
   const { texts, count } = i18n;
+  const states = inStates(cause, i18n.locale);
   const about = [
     texts.severities[cause.impact],
     cause.rule,
     `${count(texts.elements, cause.elements)} ${count(texts.onPages, cause.pages)}`,
     ...(cause.new_elements === undefined || cause.new_elements === 0 ? [] : [i18n.format(texts.newElements, { n: cause.new_elements })]),
+    ...(states === null ? [] : [states]),
     ...(cause.example.landmark === null ? [] : [`${texts.area}: ${texts.landmarks[cause.example.landmark]}`]),
   ].join('  ·  ');
   flow.skip(2);

@@ -5,6 +5,7 @@ import { CAUSES_IN_FULL, drawAdvice, drawCauses, drawReviews } from './causes.ts
 import { drawContents } from './contents.ts';
 import { type Cover, drawCover } from './cover.ts';
 import { drawCriteria } from './criteria.ts';
+import { stateLines } from '../view/sentences.ts';
 import { createFlow, type Flow } from './flow.ts';
 import { drawGaps } from './gaps.ts';
 import { line, TYPE } from './palette.ts';
@@ -80,6 +81,7 @@ function drawAbout(flow: Flow, cover: Cover, report: Report, i18n: ReportWords, 
     texts.aboutCounting,
     texts.aboutScore,
     texts.aboutReview,
+    ...stateLines(report, i18n.locale),
     ...(pdf.hasMissingGlyphs ? [texts.aboutGlyphs] : []),
     `${format(texts.aboutTools, { curbcut: report.tools.curbcut, axe: report.tools.axe_core, browser: report.tools.browser })} ${format(texts.aboutScan, { id: report.scan.id })}`,
   ];

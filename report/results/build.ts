@@ -5,7 +5,7 @@ import type { ReportPage } from '../schema/page.ts';
 import type { Report, ReportConsent, ReportDiscovery } from '../schema/report.ts';
 import { toReportOptions } from '../../core/scan/submitted-options.ts';
 import { isParseable } from '../schema/export-size.ts';
-import { deriveResults } from './results.ts';
+import { deriveResults, statesOfReport } from './results.ts';
 import { numberRules, ruleResults } from './rule-outcomes.ts';
 import { capPage } from './cap-nodes.ts';
 import { type PlacedPictures, placePictures, type TakenPictures } from './pictures.ts';
@@ -68,6 +68,7 @@ export function buildReport(found: {
     ...(baseline && { baseline }),
     ...(known_issues && { known_issues }),
     ...(found.consent && { consent: found.consent }),
+    ...statesOfReport(pages, input.options),
     pages,
     fingerprint_version,
     groups,

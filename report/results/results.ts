@@ -1,5 +1,7 @@
 /** The parts of a report that are derived from its pages. The operator derives them again to verify the scanner's. */
 import type { Outcome } from '../../core/scan/outcome.ts';
+import type { ScanOptions } from '../../core/scan/options.ts';
+import { type StateKind, STATES_VERSION, statesOf } from '../../core/scan/states.ts';
 import type { ChosenKnownIssues } from '../../core/scan/known-issues.ts';
 import { judge, judgeWithoutResult, notesOf, type Thresholds, type Verdict } from '../../core/scan/thresholds.ts';
 import { baselineOutcomeOf, compareWithBaseline, type ChosenBaseline } from '../diff/baseline.ts';
@@ -7,8 +9,8 @@ import type { ComparableReport } from '../diff/reduce.ts';
 import { countPages, countViolations, scanScore, sumCounts } from './score.ts';
 import { applyKnownIssues, knownMatcher, knownOutcomeOf } from '../causes/known.ts';
 import { rootCausesOf } from '../causes/root-causes.ts';
-import { type ReportPage, testedPages } from '../schema/page.ts';
-import type { Report, ReportBaseline, ReportDiscovery, ReportKnownIssues } from '../schema/report.ts';
+import { type ReportPage, type StateResult, testedPages } from '../schema/page.ts';
+import type { Report, ReportBaseline, ReportDiscovery, ReportKnownIssues, ReportStates } from '../schema/report.ts';
 import { discoveryNote } from '../view/gaps.ts';
 import { partialSentence } from '../view/sentences.ts';
 import { FINGERPRINT_VERSION, SCORE_VERSION } from '../schema/engines.ts';
@@ -67,7 +69,13 @@ export function deriveResults(pages: ReportPage[], thresholds: Thresholds, judge
     against &&
     compareWithBaseline(
       against.chosen,
-      { ...against, pages, score: { score_version: SCORE_VERSION }, fingerprint_version: FINGERPRINT_VERSION },
+      {
+        ...against,
+        pages,
+        score: { score_version: SCORE_VERSION },
+        fingerprint_version: FINGERPRINT_VERSION,
+        states: { version: STATES_VERSION },
+      },
       groups,
       issues && knownMatcher(issues.issues),
     );
@@ -106,6 +114,18 @@ const judgePartial = (thresholds: Thresholds, outcome: Outcome): Verdict => ({
   passed: judgeWithoutResult(thresholds),
   message: [partialSentence('en'), ...notesOf([], outcome)].join(' '),
 });
+
+/** The coverage of states. Nothing if no page has any. */
+export function statesOfReport(pages: readonly ReportPage[], options: Pick<ScanOptions, 'states'>): { states?: ReportStates } {
+  const all = testedPages(pages).flatMap(({ states = [] }) => states);
+  if (all.length === 0) return {};
+  const { kinds, counted } = statesOf(options);
+  const count = (kind: StateKind, result: StateResult): number => all.filter((one) => one.kind === kind && one.result === result).length;
+  const numbers = kinds.map((kind) => ({
+    ...{ kind, tested: count(kind, 'tested'), nothing: count(kind, 'nothing'), skipped: count(kind, 'skipped') },
+  }));
+  return { states: { version: STATES_VERSION, counted, kinds: numbers } };
+}
 
 export function outcomeOf(report: Pick<Report, 'score' | 'counts' | 'baseline' | 'known_issues'>): Outcome {
   const { value, pages_tested: scanned, pages_attempted: total } = report.score;

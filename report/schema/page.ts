@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
+import { STATE_KINDS } from '../../core/scan/states.ts';
 
 /** The landmarks of a page: its areas by purpose, as assistive technologies list them. */
 export const LANDMARKS = ['banner', 'navigation', 'main', 'complementary', 'contentinfo', 'search'] as const;
@@ -74,6 +75,33 @@ export type PageSize = Static<typeof PageSize>;
 export const Box = Type.Object({ x: Position, y: Position, width: Length, height: Length }, closed);
 export type Box = Static<typeof Box>;
 
+/** A state of the page in which something was found that is not found at rest. */
+export const FoundInState = Type.Object(
+  {
+    kind: oneOf(STATE_KINDS),
+    /** In the language of the scan. */
+    label: Type.String(),
+    /** What leads there, from the page at rest. */
+    steps: Type.Array(Type.Object({ color_scheme: Type.Optional(Type.Literal('dark')) }, closed)),
+  },
+  closed,
+);
+export type FoundInState = Static<typeof FoundInState>;
+
+/** What came of a state of a page. */
+export const STATE_RESULTS = ['tested', 'nothing', 'skipped'] as const;
+export type StateResult = (typeof STATE_RESULTS)[number];
+/** Why a state was skipped: enough pages of the template were tested in states; the page is too large; the time was over; the page failed. */
+export const STATE_SKIPS = ['template', 'large', 'time', 'failed'] as const;
+export type StateSkip = (typeof STATE_SKIPS)[number];
+
+/** A state of a page. `nothing`: the page has nothing to test in it. */
+export const PageState = Type.Object(
+  { kind: oneOf(STATE_KINDS), result: oneOf(STATE_RESULTS), reason: Type.Optional(oneOf(STATE_SKIPS)) },
+  closed,
+);
+export type PageState = Static<typeof PageState>;
+
 /** An element that fails a rule, or needs review. */
 export const ReportNode = Type.Object(
   {
@@ -98,6 +126,10 @@ export const ReportNode = Type.Object(
     frame_path: Type.Array(Selector),
     /** Selectors of the shadow hosts that contain the element, outermost first. */
     shadow_path: Type.Array(Selector),
+    /** Only if it was not found at rest. */
+    state: Type.Optional(FoundInState),
+    /** The states in which the same was found as at rest. */
+    also_in: Type.Optional(Type.Array(oneOf(STATE_KINDS), { minItems: 1 })),
   },
   closed,
 );
@@ -227,6 +259,8 @@ export const TestedPage = Type.Object(
     rules_not_applicable: RulePositions,
     frames_untested: Type.Array(UntestedFrame),
     caveats: Type.Array(PageCaveat),
+    /** Absent if the scan tests no state, or an earlier version made it. */
+    states: Type.Optional(Type.Array(PageState)),
   },
   closed,
 );

@@ -5,6 +5,7 @@ import { nullable, oneOf } from '../../core/schemas.ts';
 import { Metadata } from '../../core/scan/metadata-schema.ts';
 import { KNOWN_ISSUE_FIELDS, KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import { CONSENT_CHOICES, WCAG_LEVELS } from '../../core/scan/options.ts';
+import { STATE_KINDS } from '../../core/scan/states.ts';
 import { ReportOptions, ReportThresholds } from '../../core/scan/submitted-options.ts';
 import { ENGINES } from './engines.ts';
 import { closed, Count, Fingerprint, ReportPage, RulePositions } from './page.ts';
@@ -124,6 +125,8 @@ export const ReportBaseline = Type.Object(
     new_known: Type.Optional(Count),
     /** Of root causes that the baseline has too, on pages that it did not test. They do not count as new. */
     on_new_pages: nullable(Count),
+    /** In states that the baseline did not count. They do not count as new. Only if there are some. */
+    on_new_states: Type.Optional(Type.Integer({ minimum: 1 })),
     fixed: nullable(Count),
     unchanged: nullable(Count),
     /** Violations of the baseline on pages that this scan did not test, so that it is unknown whether they are fixed. */
@@ -203,6 +206,20 @@ export const ReportDiscovery = Type.Object(
 );
 export type ReportDiscovery = Static<typeof ReportDiscovery>;
 
+/** The states in which pages were tested. The coverage of states is no part of the score. */
+export const ReportStates = Type.Object(
+  {
+    /** Findings in states of different versions cannot be compared. */
+    version: Type.Integer(),
+    /** Whether violations in states are in the score, the counts and the verdict. If not, they need review. */
+    counted: Type.Boolean(),
+    /** The numbers of tested pages by what came of the state. */
+    kinds: Type.Array(Type.Object({ kind: oneOf(STATE_KINDS), tested: Count, nothing: Count, skipped: Count }, closed)),
+  },
+  closed,
+);
+export type ReportStates = Static<typeof ReportStates>;
+
 export const Report = Type.Object(
   {
     schema_version: Type.Literal(1),
@@ -246,6 +263,8 @@ export const Report = Type.Object(
     known_issues: Type.Optional(ReportKnownIssues),
     /** Only if the scan was to answer a dialog. */
     consent: Type.Optional(ReportConsent),
+    /** Absent if the scan tests no state, or an earlier version made it. */
+    states: Type.Optional(ReportStates),
     pages: Type.Array(ReportPage),
     /** The rule by which violations are grouped. Fingerprints of different versions cannot be compared. */
     fingerprint_version: Type.Integer(),

@@ -1,5 +1,7 @@
 /** Root causes of an export, and how they changed since the baseline. */
 import { type Static, Type } from 'typebox';
+import { oneOf } from '../../core/schemas.ts';
+import { STATE_KINDS } from '../../core/scan/states.ts';
 import { closed, Count, Fingerprint, Impact, ReportNode } from './page.ts';
 
 /** The largest number of known issues that a root cause lists. */
@@ -33,6 +35,10 @@ export const RootCause = Type.Object(
     /** How many of the elements are known issues, and which ones: at most 10, most elements first. Only if some are. */
     known_elements: Type.Optional(Type.Integer({ minimum: 1 })),
     known: Type.Optional(Type.Array(KnownMark, { minItems: 1, maxItems: KNOWN_MARKS_MAX })),
+    /** The states in which elements were found. Only if there are some. */
+    states: Type.Optional(Type.Array(oneOf(STATE_KINDS), { minItems: 1 })),
+    /** How many of the elements were found at rest. Only with `states`. */
+    at_rest: Type.Optional(Count),
   },
   closed,
 );
@@ -51,6 +57,8 @@ export const CauseChange = Type.Object(
     in_both: Type.Boolean(),
     /** How many of the elements are on pages that the first scan did not test. 0 for what only the first scan has. */
     on_new_pages: Count,
+    /** How many of the elements are in states that the first scan did not count there. They do not count as new. Only if some are. */
+    on_new_states: Type.Optional(Type.Integer({ minimum: 1 })),
     /** How many of the elements that count as new are known issues. Only if some are. */
     known_elements: Type.Optional(Type.Integer({ minimum: 1 })),
     examples: Type.Array(

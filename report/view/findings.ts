@@ -5,7 +5,7 @@
 import { Type, type Static } from 'typebox';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import { distinctNames } from '../causes/element-names.ts';
-import { rootCauseFingerprint } from '../causes/root-causes.ts';
+import { addState, rootCauseFingerprint } from '../causes/root-causes.ts';
 import { elementPath, ReportNode, type ReportPage, type ReportViolation, type TestedPage } from '../schema/page.ts';
 import { RootCause } from '../schema/root-cause.ts';
 import { bounded, jsonBytes, shortened, startWithin } from './bounds.ts';
@@ -14,14 +14,17 @@ import type { CauseLine, FindingsPlace } from './schema.ts';
 /** The bounds of the object, in bytes. The pages share theirs equally. */
 export const FINDINGS_LIMITS = { causes: 8 * 1024 * 1024, pages: 8 * 1024 * 1024, page: 256 * 1024, elements: 20 } as const;
 
-const { fingerprint, rule, impact, elements } = RootCause.properties;
+const { fingerprint, rule, impact, elements, states, at_rest } = RootCause.properties;
 const { selector, html, box } = ReportNode.properties;
 
 /** The longest HTML of an element of a page, in characters. */
 const HTML_MAX = 500;
 
 /** A root cause on one page, with the first of its elements there. */
-const PageCause = Type.Object({ ...{ fingerprint, rule, impact, elements }, shown: Type.Array(Type.Object({ selector, html, box })) });
+const PageCause = Type.Object({
+  ...{ fingerprint, rule, impact, elements, states, at_rest },
+  shown: Type.Array(Type.Object({ selector, html, box })),
+});
 export type PageCause = Static<typeof PageCause>;
 
 /** The findings of one page, worst first. Lists are cut at their end. */
@@ -55,12 +58,13 @@ export function placeFindings(all: readonly RootCause[], pages: readonly TestedP
   const names = distinctNames(all, ({ rule }) => rule);
   const causes: CauseLine[] = [];
   for (const cause of all) {
-    const { fingerprint, rule, impact, pages: onPages, elements, new_elements, known_elements } = cause;
+    const { fingerprint, rule, impact, pages: onPages, elements, new_elements, known_elements, states, at_rest } = cause;
     const details = place(cause);
     causes.push({
       ...{ fingerprint, rule, impact, element: names.get(cause)!, pages: onPages, elements, details },
       ...(new_elements !== undefined && { new_elements }),
       ...(known_elements !== undefined && { known_elements }),
+      ...(states && { states, at_rest }),
     });
     if (offset > FINDINGS_LIMITS.causes) break;
   }
@@ -120,6 +124,7 @@ function pageCauses(violations: readonly ReportViolation[]): PageCause[] {
       }
       if (rank(violation.impact) < rank(cause.impact)) cause.impact = violation.impact;
       cause.elements += 1;
+      addState(cause, node);
       if (cause.shown.length < FINDINGS_LIMITS.elements) cause.shown.push(shownElement(node));
     }
     for (const { fingerprint, elements } of violation.nodes_beyond ?? []) {

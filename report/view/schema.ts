@@ -32,11 +32,22 @@ const Count = Type.Integer({ minimum: 0 });
 export const FindingsPlace = Type.Object({ offset: Count, bytes: Count });
 export type FindingsPlace = Static<typeof FindingsPlace>;
 
-const { fingerprint, rule, impact, help, pages: causePages, elements, new_elements, known_elements } = RootCause.properties;
+const {
+  fingerprint,
+  rule,
+  impact,
+  help,
+  pages: causePages,
+  elements,
+  new_elements,
+  known_elements,
+  states,
+  at_rest,
+} = RootCause.properties;
 
 /** A root cause in a line of a list. */
 export const CauseLine = Type.Object({
-  ...{ fingerprint, rule, impact, pages: causePages, elements, new_elements, known_elements },
+  ...{ fingerprint, rule, impact, pages: causePages, elements, new_elements, known_elements, states, at_rest },
   /** The short name of its example. No two causes of a rule have the same. */
   element: Type.String(),
   /** The `RootCause`. Absent if the view lists it. */
@@ -44,12 +55,12 @@ export const CauseLine = Type.Object({
 });
 export type CauseLine = Static<typeof CauseLine>;
 
-const { url, title, tested, score, size, frames_untested, caveats } = TestedPage.properties;
+const { url, title, tested, score, size, frames_untested, caveats, states: pageStates } = TestedPage.properties;
 
 /** A page of the scan. */
 const ViewPage = Type.Union([
   Type.Object({
-    ...{ url, title, tested, score, size, frames_untested, caveats },
+    ...{ url, title, tested, score, size, frames_untested, caveats, states: pageStates },
     frames_total: Count,
     /** The violations of the page. */
     counts: Report.properties.counts,
@@ -69,7 +80,17 @@ export const ViewIssue = Type.Object({
 });
 export type ViewIssue = Static<typeof ViewIssue>;
 
-const { scan, score: scanScore, counts, partial, consent, addresses_left, pictures_left, discovery } = Report.properties;
+const {
+  scan,
+  score: scanScore,
+  counts,
+  partial,
+  consent,
+  addresses_left,
+  pictures_left,
+  discovery,
+  states: reportStates,
+} = Report.properties;
 
 export const ReportView = Type.Object({
   view_version: Type.Literal(1),
@@ -79,7 +100,7 @@ export const ReportView = Type.Object({
     options: Type.Object({ locale: scan.properties.options.properties.locale }),
   }),
   score: scanScore,
-  ...{ counts, partial, consent, addresses_left, pictures_left, discovery },
+  ...{ counts, partial, consent, addresses_left, pictures_left, discovery, states: reportStates },
   /** Root causes, worst first: those with new elements, then by impact, elements and pages. */
   groups: Type.Array(RootCause),
   groups_total: Count,

@@ -1,7 +1,7 @@
 /** What reports, pages and mails say of a report in a sentence, in the language of the report. Pure. */
-import type { ReportNode } from '../schema/page.ts';
+import { type ReportNode, STATE_RESULTS } from '../schema/page.ts';
 import type { Report, ReportBaseline, ReportConsent } from '../schema/report.ts';
-import type { KnownMark } from '../schema/root-cause.ts';
+import type { KnownMark, RootCause } from '../schema/root-cause.ts';
 import { type ReportWords, wordsIn } from '../words/words.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 
@@ -15,10 +15,11 @@ export function baselineLine({ baseline }: Pick<Report, 'baseline'>, i18n: Repor
 
 /** What the numbers of new, fixed and unchanged violations leave out. */
 export const uncompared = (
-  { on_new_pages: onNewPages, not_tested: notTested }: ReportBaseline,
+  { on_new_pages: onNewPages, on_new_states: onNewStates, not_tested: notTested }: ReportBaseline,
   { texts, format }: Pick<ReportWords, 'texts' | 'format'>,
 ): string[] => [
   ...(onNewPages ? [format(texts.baselineOnNewPages, { n: onNewPages })] : []),
+  ...(onNewStates ? [format(texts.baselineOnNewStates, { n: onNewStates })] : []),
   ...(notTested ? [format(texts.baselineNotTested, { n: notTested })] : []),
 ];
 
@@ -82,3 +83,21 @@ export function contrastText(
 
 /** Whether a colour is in a form that can be written into a style or a drawing. */
 export const isDrawable = (color: string): boolean => COLOR.test(color);
+
+/** The coverage of states, and whether what was found in them counts. Empty if the scan tested none. */
+export function stateLines({ states }: Pick<Report, 'states'>, locale: Locale): string[] {
+  if (states === undefined) return [];
+  const { texts } = wordsIn(locale, 'findings');
+  const numbers = (one: (typeof states.kinds)[number]): string =>
+    STATE_RESULTS.flatMap((result) => (one[result] === 0 ? [] : [`${texts.stateResults[result]}: ${one[result]}`])).join(', ');
+  const kinds = states.kinds.map((one) => `${texts.pageStates[one.kind]} (${numbers(one)})`);
+  return [`${texts.statesOfPages}: ${kinds.join('; ')}.`, ...(states.counted ? [] : [texts.statesNotCounted])];
+}
+
+/** The states in which a root cause was found. Null: only at rest. */
+export function inStates({ states, at_rest: atRest }: Pick<RootCause, 'states' | 'at_rest'>, locale: Locale): string | null {
+  if (states === undefined) return null;
+  const { texts, format } = wordsIn(locale, 'findings');
+  const named = states.map((kind) => texts.pageStates[kind]).join(', ');
+  return format(atRest === 0 ? texts.inState : texts.alsoInState, { states: named });
+}

@@ -46,6 +46,7 @@ export function viewObjectsOf(report: Report): ViewObjects {
     ...(partial && { partial }),
     ...(pictures_left !== undefined && { pictures_left }),
     ...(consent && { consent: bounded(consent) }),
+    ...(report.states && { states: report.states }),
     groups: [],
     groups_total: report.groups.length,
     review_groups: [],
@@ -117,9 +118,9 @@ function worstFirst(causes: readonly RootCause[], max: number): RootCause[] {
 
 function viewPage(page: ReportPage, findings: FindingsPlace | undefined): ViewPage {
   if (!page.tested) return bounded(page);
-  const { url, title, tested, score, size, frames_untested, caveats } = page;
+  const { url, title, tested, score, size, frames_untested, caveats, states } = page;
   return {
-    ...bounded({ url, title, tested, score, size, frames_untested, caveats }),
+    ...bounded({ url, title, tested, score, size, frames_untested, caveats, ...(states && { states }) }),
     frames_total: frames_untested.length,
     counts: countViolations(page.violations),
     ...(findings && { findings }),

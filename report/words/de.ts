@@ -66,6 +66,20 @@ export const findings: Translated<'findings', 'de'> = {
   pagesWithoutFindings:
     'Seiten, deren Befunde nicht einzeln aufgeführt sind, damit die Datei klein bleibt: {n}. Der JSON-Export enthält sie.',
   noFindings: 'Die automatischen Tests fanden auf dieser Seite keinen Verstoß und nichts, was manuell zu prüfen ist.',
+  pageStates: { dark: 'Dunkles Farbschema' },
+  stateResults: { tested: 'geprüft', nothing: 'nichts zu prüfen', skipped: 'nicht geprüft' },
+  stateSkips: {
+    template: 'genug ähnliche Seiten wurden in Zuständen geprüft',
+    large: 'die Seite ist zu groß',
+    time: 'die Zeit für die Zustände einer Seite war abgelaufen',
+    failed: 'die Seite blieb nicht, wie sie war',
+  },
+  statesOfPages: 'Zustände von Seiten',
+  statesOfPage: 'Zustände dieser Seite',
+  statesNotCounted:
+    'Was nur in einem Zustand gefunden wurde, muss geprüft werden und zählt sonst nicht, weil die Prüfung keine Zustände nennt.',
+  inState: 'Nur in: {states}',
+  alsoInState: 'Auch in: {states}',
 };
 
 /** The words of a report: on pages, in mails and in the PDF. */
@@ -263,6 +277,7 @@ export const report: Translated<'report', 'de'> = {
     y: 'Oben (px)',
     width: 'Breite (px)',
     height: 'Höhe (px)',
+    state: 'Gefunden im Zustand',
     known: 'Bekanntes Problem',
     elements: 'Elemente',
     cause: 'Ursache',
@@ -313,6 +328,7 @@ export const report: Translated<'report', 'de'> = {
   changeFixed: 'Behobene Verstöße',
   changeNone: 'Unveränderte Verstöße',
   baselineDifference: 'Verglichen mit der Ausgangsprüfung: {new} neu, {fixed} behoben, {unchanged} unverändert.',
+  baselineOnNewStates: '{n} weitere in Zuständen, die die Ausgangsprüfung nicht gewertet hat, gelten nicht als neu.',
   baselineNotTested: '{n} Verstöße der Ausgangsprüfung liegen auf Seiten, die diese Prüfung nicht getestet hat.',
   baselineOnNewPages: '{n} weitere auf Seiten, die die Ausgangsprüfung nicht getestet hat, haben Ursachen, die auch sie hat.',
   baselineNone: 'Die Prüfung wurde mit keiner Ausgangsprüfung verglichen.',

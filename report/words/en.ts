@@ -1,8 +1,9 @@
 /** The catalogue of English. */
 import type { CriterionState } from '../results/rule-outcomes.ts';
-import type { FrameFailureReason, Landmark, PageCaveatKind, PageFailureReason } from '../schema/page.ts';
+import type { FrameFailureReason, Landmark, PageCaveatKind, PageFailureReason, StateResult, StateSkip } from '../schema/page.ts';
 import type { ReportConsent } from '../schema/report.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
+import type { StateKind } from '../../core/scan/states.ts';
 import type { ThresholdName } from '../../core/scan/thresholds.ts';
 import type { FailureKind, LivePhase } from '../../core/scan/phases.ts';
 
@@ -200,6 +201,7 @@ export const report = {
     y: 'Top (px)',
     width: 'Width (px)',
     height: 'Height (px)',
+    state: 'Found in state',
     known: 'Known issue',
     elements: 'Elements',
     cause: 'Root cause',
@@ -249,6 +251,7 @@ export const report = {
   changeFixed: 'Fixed violations',
   changeNone: 'Unchanged violations',
   baselineDifference: 'Compared with the baseline: {new} new, {fixed} fixed, {unchanged} unchanged.',
+  baselineOnNewStates: '{n} more, in states that the baseline did not count, do not count as new.',
   baselineNotTested: '{n} of the baseline’s violations are on pages that this scan did not test.',
   baselineOnNewPages: '{n} more, on pages that the baseline did not test, have causes that it has too.',
   baselineNone: 'The scan was not compared with a baseline.',
@@ -376,6 +379,20 @@ export const findings = {
   picturesLeftOut: 'Pictures that are left out, so that the file stays small: {n}.',
   pagesWithoutFindings: 'Pages whose findings are not listed one by one, so that the file stays small: {n}. The JSON export has them.',
   noFindings: 'The automated tests found no violation on this page, and nothing that needs review.',
+  /** The states of a page. */
+  pageStates: { dark: 'Dark colour scheme' } satisfies Record<StateKind, string>,
+  stateResults: { tested: 'tested', nothing: 'nothing to test', skipped: 'not tested' } satisfies Record<StateResult, string>,
+  stateSkips: {
+    template: 'enough pages like this one were tested in states',
+    large: 'the page is too large',
+    time: 'the time for the states of a page was over',
+    failed: 'the page did not stay as it was',
+  } satisfies Record<StateSkip, string>,
+  statesOfPages: 'States of pages',
+  statesOfPage: 'States of this page',
+  statesNotCounted: 'What was found only in a state needs review, and counts for nothing else, because the scan names no states.',
+  inState: 'Only in: {states}',
+  alsoInState: 'Also in: {states}',
 };
 
 /** The words of the sentences that explain a score and a verdict. */

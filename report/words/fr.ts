@@ -73,6 +73,19 @@ export const findings: Translated<'findings', 'fr'> = {
   pagesWithoutFindings:
     'Pages dont les constats ne sont pas repris un à un, afin que le fichier reste petit : {n}. L’export JSON les contient.',
   noFindings: 'Les tests automatiques n’ont trouvé sur cette page aucune violation et rien à vérifier manuellement.',
+  pageStates: { dark: 'Thème sombre' },
+  stateResults: { tested: 'testé', nothing: 'rien à tester', skipped: 'non testé' },
+  stateSkips: {
+    template: 'assez de pages semblables ont été testées dans des états',
+    large: 'la page est trop grande',
+    time: 'le temps prévu pour les états d’une page était écoulé',
+    failed: 'la page n’est pas restée telle quelle',
+  },
+  statesOfPages: 'États des pages',
+  statesOfPage: 'États de cette page',
+  statesNotCounted: 'Ce qui n’a été trouvé que dans un état est à vérifier et ne compte pas autrement, car l’analyse ne nomme aucun état.',
+  inState: 'Seulement dans : {states}',
+  alsoInState: 'Aussi dans : {states}',
 };
 
 /** The words of a report: on pages, in mails and in the PDF. */
@@ -283,6 +296,7 @@ export const report: Translated<'report', 'fr'> = {
     y: 'Haut (px)',
     width: 'Largeur (px)',
     height: 'Hauteur (px)',
+    state: 'Trouvé dans l’état',
     known: 'Problème connu',
     elements: 'Éléments',
     cause: 'Cause',
@@ -333,6 +347,7 @@ export const report: Translated<'report', 'fr'> = {
   changeFixed: 'Violations corrigées',
   changeNone: 'Violations inchangées',
   baselineDifference: 'Par rapport à l’analyse de référence : {new} nouvelles, {fixed} corrigées, {unchanged} inchangées.',
+  baselineOnNewStates: '{n} autres, dans des états que l’analyse de référence ne comptait pas, ne comptent pas comme nouvelles.',
   baselineNotTested: '{n} violations de l’analyse de référence se trouvent sur des pages que cette analyse n’a pas testées.',
   baselineOnNewPages: '{n} autres, sur des pages que l’analyse de référence n’a pas testées, ont des causes qu’elle présente aussi.',
   baselineNone: 'L’analyse n’a été comparée à aucune analyse de référence.',

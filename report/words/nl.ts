@@ -66,6 +66,20 @@ export const findings: Translated<'findings', 'nl'> = {
   pagesWithoutFindings:
     'Pagina’s waarvan de bevindingen niet één voor één zijn vermeld, zodat het bestand klein blijft: {n}. De JSON-export bevat ze.',
   noFindings: 'De automatische tests vonden op deze pagina geen overtreding en niets dat handmatig moet worden beoordeeld.',
+  pageStates: { dark: 'Donker kleurenschema' },
+  stateResults: { tested: 'getest', nothing: 'niets te testen', skipped: 'niet getest' },
+  stateSkips: {
+    template: 'genoeg vergelijkbare pagina’s zijn in toestanden getest',
+    large: 'de pagina is te groot',
+    time: 'de tijd voor de toestanden van een pagina was voorbij',
+    failed: 'de pagina bleef niet zoals ze was',
+  },
+  statesOfPages: 'Toestanden van pagina’s',
+  statesOfPage: 'Toestanden van deze pagina',
+  statesNotCounted:
+    'Wat alleen in een toestand is gevonden, moet worden beoordeeld en telt verder niet mee, omdat de scan geen toestanden noemt.',
+  inState: 'Alleen in: {states}',
+  alsoInState: 'Ook in: {states}',
 };
 
 /** The words of a report: on pages, in mails and in the PDF. */
@@ -261,6 +275,7 @@ export const report: Translated<'report', 'nl'> = {
     y: 'Boven (px)',
     width: 'Breedte (px)',
     height: 'Hoogte (px)',
+    state: 'Gevonden in toestand',
     known: 'Bekend probleem',
     elements: 'Elementen',
     cause: 'Oorzaak',
@@ -311,6 +326,7 @@ export const report: Translated<'report', 'nl'> = {
   changeFixed: 'Opgeloste overtredingen',
   changeNone: 'Onveranderde overtredingen',
   baselineDifference: 'Vergeleken met de uitgangsscan: {new} nieuw, {fixed} opgelost, {unchanged} onveranderd.',
+  baselineOnNewStates: '{n} andere, in toestanden die de uitgangsscan niet meetelde, gelden niet als nieuw.',
   baselineNotTested: '{n} overtredingen van de uitgangsscan staan op pagina’s die deze scan niet heeft getest.',
   baselineOnNewPages: '{n} andere, op pagina’s die de uitgangsscan niet heeft getest, hebben oorzaken die ook daar voorkomen.',
   baselineNone: 'De scan is niet met een uitgangsscan vergeleken.',

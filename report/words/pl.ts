@@ -91,6 +91,19 @@ export const findings: Translated<'findings', 'pl'> = {
   picturesLeftOut: 'Pominięte obrazy, aby plik pozostał mały: {n}.',
   pagesWithoutFindings: 'Strony, których ustaleń nie wymieniono pojedynczo, aby plik pozostał mały: {n}. Zawiera je eksport JSON.',
   noFindings: 'Testy automatyczne nie znalazły na tej stronie naruszeń ani niczego, co wymaga ręcznej oceny.',
+  pageStates: { dark: 'Ciemny schemat kolorów' },
+  stateResults: { tested: 'sprawdzono', nothing: 'nic do sprawdzenia', skipped: 'nie sprawdzono' },
+  stateSkips: {
+    template: 'sprawdzono w stanach dość podobnych stron',
+    large: 'strona jest zbyt duża',
+    time: 'skończył się czas na stany strony',
+    failed: 'strona nie pozostała taka, jaka była',
+  },
+  statesOfPages: 'Stany stron',
+  statesOfPage: 'Stany tej strony',
+  statesNotCounted: 'To, co znaleziono tylko w jednym ze stanów, wymaga oceny i poza tym się nie liczy, bo badanie nie wymienia stanów.',
+  inState: 'Tylko: {states}',
+  alsoInState: 'Także: {states}',
 };
 
 /** The words of a report: on pages, in mails and in the PDF. */
@@ -327,6 +340,7 @@ export const report: Translated<'report', 'pl'> = {
     y: 'Od góry (px)',
     width: 'Szerokość (px)',
     height: 'Wysokość (px)',
+    state: 'Znaleziono w stanie',
     known: 'Znany problem',
     elements: 'Elementy',
     cause: 'Przyczyna',
@@ -376,6 +390,7 @@ export const report: Translated<'report', 'pl'> = {
   changeFixed: 'Naprawione naruszenia',
   changeNone: 'Naruszenia bez zmian',
   baselineDifference: 'W porównaniu z badaniem bazowym: nowe: {new}, naprawione: {fixed}, bez zmian: {unchanged}.',
+  baselineOnNewStates: 'Ponadto {n} w stanach, których badanie bazowe nie liczyło; nie liczą się jako nowe.',
   baselineNotTested: 'Naruszenia z badania bazowego na stronach, których to badanie nie objęło: {n}.',
   baselineOnNewPages: 'Ponadto {n} na stronach, których badanie bazowe nie objęło, o przyczynach, które występują także w nim.',
   baselineNone: 'Badania nie porównano z badaniem bazowym.',

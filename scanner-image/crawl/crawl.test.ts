@@ -61,6 +61,7 @@ async function start(count: number, workers: number, listed: string[] | null = n
       },
     },
     pictures: null,
+    states: { kinds: [], counted: false },
     softDeadline: Infinity,
   };
   const log = { ...silentLogger, info: (fields: object) => void processed.push(new URL((fields as { url: string }).url).pathname) };

@@ -4,6 +4,7 @@
  */
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import { SCANNER_DEFAULTS } from '../../core/protocol/scanner-program.ts';
+import type { WantedStates } from '../../core/scan/states.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { anyOf, untilAborted } from '../../platform/time-limits.ts';
@@ -44,6 +45,7 @@ export interface Crawl {
   pool: Pick<Pool, 'prepare' | 'visit'>;
   /** Null: the scan takes no pictures. */
   pictures: PictureBudget | null;
+  states: WantedStates;
   /** The time after which no page is started, in milliseconds since the epoch. */
   softDeadline: number;
 }
@@ -65,7 +67,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
   const maxPages = input.pagesReserved;
   // Dead links and duplicates are limited too, because a site may have any number of them.
   const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxLeftOut: maxPages * 3 + 100, inOrder: site.listed() !== null });
-  const crawled = createCrawledPages(frontier, site);
+  const crawled = createCrawledPages(frontier, site, scan.states);
   const history = createWaitHistory();
   const budget = createFindingsBudget(input.exportMaxBytes * FINDINGS_SHARE, maxPages);
   const visitPolitely = createPoliteVisits({
@@ -87,6 +89,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
       test: depth > 0 || site.startInScope,
       mayGoTo: (target: URL) => site.refusal(target, isFirst ? null : url),
       plan: history.planFor(candidate),
+      testsStates: () => crawled.testsStates(url),
       budgetMs: input.pageBudgetMs ?? SCANNER_DEFAULTS.pageBudgetSeconds * 1000,
       largeBudgetMs: input.pageBudgetMs ?? SCANNER_DEFAULTS.largePageBudgetSeconds * 1000,
       onWaiting,
@@ -102,7 +105,10 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
     frontier.settle(candidate, outcome, page !== null && isMissing(page));
     // A single worker would not have visited a page that is skipped.
     if (outcome !== 'skipped' && visit.outcomes !== undefined) history.record(candidate, visit.outcomes);
-    if (visit.loaded && outcome === 'tested') pictures?.learn(candidate.url.href, visit.pictures);
+    if (visit.loaded && outcome === 'tested') {
+      const inStates = page?.tested && page.states?.some(({ result }) => result === 'tested') ? visit.states?.pictures : undefined;
+      pictures?.learn(candidate.url.href, [...visit.pictures, ...(inStates ?? [])]);
+    }
     if (page === null) return;
     pages.push(page.tested ? budget.take(page) : page);
     logPage(log, page);

@@ -43,14 +43,18 @@ const visitOf = (path: string, { content = path, main = content, canonical, own 
 function process(visits: Record<string, Shown>): { taken: string[]; listed: string[] } {
   const frontier = createFrontier({ maxPages: 100, maxFailed: 100, maxLeftOut: 100 });
   const pages: ReportPage[] = [];
-  const crawled = createCrawledPages(frontier, {
-    start: SITE,
-    targetOf: (link) => targetOf(link, SITE),
-    hosts: [],
-    hasRoutes: false,
-    listed: () => null,
-    exclusionOf: () => null,
-  });
+  const crawled = createCrawledPages(
+    frontier,
+    {
+      start: SITE,
+      targetOf: (link) => targetOf(link, SITE),
+      hosts: [],
+      hasRoutes: false,
+      listed: () => null,
+      exclusionOf: () => null,
+    },
+    { kinds: [], counted: false },
+  );
   for (const [path, shown] of Object.entries(visits)) {
     frontier.add(addressOf(new URL(path, SITE)), 0);
     const candidate = frontier.take()!;

@@ -2,11 +2,13 @@
 import { createHash } from 'node:crypto';
 import { TIMER_PENDING } from '../page/visit/caveats.ts';
 import { isOnHost, sameSite } from '../../core/scan/site.ts';
+import type { WantedStates } from '../../core/scan/states.ts';
 import { countViolations, isAttempted, pageScore, roundScore } from '../../report/results/score.ts';
 import { positionsOf } from '../../report/results/rule-outcomes.ts';
-import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/schema/page.ts';
+import type { PageCaveatKind, PageState, ReportPage, TestedPage, UntestedPage } from '../../report/schema/page.ts';
 import type { ReportDiscovery } from '../../report/schema/report.ts';
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
+import { withStates } from '../page/visit/states.ts';
 import type { FailedVisit, Links, PageFacts, Visit } from '../page/visit/visit.ts';
 import { type PageAddress, repeatsItself } from './address.ts';
 import {
@@ -22,7 +24,7 @@ import {
 } from './listing.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
-import { CHAIN_MAX } from './queue.ts';
+import { CHAIN_MAX, templateOf } from './queue.ts';
 import type { Site, SitemapPages } from './site.ts';
 
 type LoadedVisit = Extract<Visit, { loaded: true }>;
@@ -58,11 +60,15 @@ export interface Listing {
 /** The parts of a site that the pages of a crawl need. */
 type CrawledSite = Pick<Site, 'start' | 'targetOf' | 'hosts' | 'hasRoutes' | 'exclusionOf' | 'listed'>;
 
-export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
+/** The number of pages of a template that are tested in states. */
+const STATE_PAGES = 3;
+
+export function createCrawledPages(frontier: Frontier, site: CrawledSite, states: WantedStates) {
   const exclusions = createExclusions();
   const referrers = createReferrers();
   const duplicates = createDuplicates();
   const discovery = createDiscovery();
+  const stateTemplates = createStateTemplates();
   let sitemapsCut = 0;
   /** The further hosts of which no link and no sitemap named a page until now. */
   const hostsUnnamed = new Set(site.hosts);
@@ -113,7 +119,11 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
     testedAs.set(keys[1], visit.finalUrl.href).set(keys[0], url.href);
     if (isComparable) duplicates.add(url.href, compared);
     const { findings, withDialog } = visit;
-    return { outcome: 'tested', page: testedPage(url, visit, withDialog === undefined ? findings : mergeFindings(withDialog, findings)) };
+    const atRest = withDialog === undefined ? findings : mergeFindings(withDialog, findings);
+    const visited = stateTemplates.take(url) ? visit.states : undefined;
+    const found = visited === undefined ? atRest : withStates(atRest, visited, states.counted);
+    const pageStates = visited?.states ?? states.kinds.map((kind): PageState => ({ kind, result: 'skipped', reason: 'template' }));
+    return { outcome: 'tested', page: { ...testedPage(url, visit, found), ...(pageStates.length > 0 && { states: pageStates }) } };
   }
 
   /**
@@ -136,6 +146,8 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
   }
 
   return {
+    /** Whether to test a page in states, as far as the pages before it are known. What is tested in vain is not taken. */
+    testsStates: (url: URL): boolean => states.kinds.length > 0 && stateTemplates.wants(url),
     /** Takes a visit: recognises duplicates, and queues the links of the page. Must be called in the order of `index`. */
     take(candidate: Candidate, visit: Visit): Taken {
       if (frontier.covered(candidate.key) || frontier.spent()) return { outcome: 'skipped', page: null };
@@ -179,6 +191,21 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite) {
           ...(hostsUnnamed.size > 0 && { hosts_unnamed: [...hostsUnnamed] }),
         },
       };
+    },
+  };
+}
+
+/** The tested pages of each template, as far as they are tested in states. */
+function createStateTemplates() {
+  const taken = new Map<string, number>();
+  const keyOf = (url: URL): string => url.host + templateOf(url);
+  const wants = (url: URL): boolean => (taken.get(keyOf(url)) ?? 0) < STATE_PAGES;
+  return {
+    wants,
+    take(url: URL): boolean {
+      if (!wants(url)) return false;
+      taken.set(keyOf(url), (taken.get(keyOf(url)) ?? 0) + 1);
+      return true;
     },
   };
 }
@@ -267,7 +294,7 @@ function canonicalOf(visit: LoadedVisit, key: string, site: CrawledSite): PageAd
   return target?.kind !== 'page' || target.page.key === key ? null : target.page;
 }
 
-function testedPage(url: URL, visit: LoadedVisit, findings: PageFindings): ReportPage {
+function testedPage(url: URL, visit: LoadedVisit, findings: PageFindings): TestedPage {
   return {
     url: url.href,
     final_url: visit.finalUrl.href,

@@ -69,6 +69,7 @@ const VALUES: Readonly<Record<string, string>> = {
   SELECTOR: 'h1',
   CHOICE: 'reject',
   FRAGMENTS: 'all',
+  KINDS: 'dark',
   'KEY=VALUE': 'branch=main',
   LANGUAGE: 'de',
   WHICH: 'branch=main',

@@ -99,6 +99,7 @@ const UNCHANGEABLE: readonly [string, object, string][] = [
   ['locale', { locale: 'de' }, fixed('locale')],
   ['pictures', { pictures: false }, fixed('pictures')],
   ['advice', { advice: false }, fixed('advice')],
+  ['states', { states: ['dark'] }, fixed('states')],
   ['class', { class: 'other' }, fixed('class')],
   ['queue', { queue: 'other' }, fixed('queue')],
   ['priority', { priority: 1 }, fixed('priority')],

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
+import type { StateKind } from '../../core/scan/states.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import type { ChosenBaseline } from '../../report/diff/baseline.ts';
 import { diffReports } from '../../report/diff/diff.ts';
@@ -25,12 +26,17 @@ interface Options {
   baseline?: ChosenBaseline;
   axe?: string;
   max?: number;
+  states?: StateKind[];
 }
 
-function reportOf(pages: ReportPage[], { thresholds = { maxNewViolations: 0 }, baseline, axe = tools.axe_core }: Options = {}): Report {
+function reportOf(
+  pages: ReportPage[],
+  { thresholds = { maxNewViolations: 0 }, baseline, axe = tools.axe_core, states }: Options = {},
+): Report {
   const times = { startedAt: new Date('2026-03-02T09:14:05Z'), finishedAt: new Date('2026-03-02T09:15:42Z') };
+  const input = sampleInput(thresholds);
   return buildReport({
-    input: sampleInput(thresholds),
+    input: { ...input, options: { ...input.options, ...(states && { states }) } },
     pages,
     tools: { ...tools, axe_core: axe },
     ...times,
@@ -109,6 +115,29 @@ describe('a report with a baseline', () => {
     ).to.deep.equal([0, 0]);
     const unknown = reportOf([pageOf('', [image('logo'), link('cart')]), pageOf('about', [image('map')])], { baseline: stored(main) });
     expect(unknown.baseline).to.deep.include({ new: 1, on_new_pages: 0 });
+  });
+
+  it('does not count what is in a state that the baseline did not count, until both did', () => {
+    const inState = ({ rule, node }: Fault): Fault => ({ rule, node: { ...node, state: { kind: 'dark', label: 'Dark', steps: [] } } });
+    const tested = (page: ReportPage, result: 'tested' | 'skipped'): ReportPage =>
+      ({ ...page, states: [{ kind: 'dark', result }] }) as ReportPage;
+    const states = ['dark' as const];
+    const [logo, dim] = [pageOf('', [image('logo')]), pageOf('', [image('logo'), inState(image('sale'))])];
+    const news = pageOf('news', [inState(image('map'))]);
+    const counted = reportOf([tested(dim, 'tested')], { states });
+    const difference = (before: Report, pages: ReportPage[]) => reportOf(pages, { states, baseline: stored(before) }).baseline;
+    for (const before of [reportOf([logo]), reportOf([tested(logo, 'tested')]), reportOf([tested(logo, 'skipped')], { states })])
+      expect(difference(before, [tested(dim, 'tested'), tested(news, 'tested')])).to.deep.include({
+        new: 0,
+        on_new_states: 2,
+        unchanged: 1,
+      });
+    expect(difference(counted, [tested(dim, 'tested')]))
+      .to.deep.include({ new: 0, unchanged: 2 })
+      .and.not.have.property('on_new_states');
+    expect(difference(counted, [tested(logo, 'tested')])).to.deep.include({ fixed: 1, not_tested: 0 });
+    expect(difference(counted, [tested(logo, 'skipped')])).to.deep.include({ fixed: 0, not_tested: 1 });
+    expect(difference(counted, [tested(dim, 'tested'), tested(news, 'tested')])).to.deep.include({ new: 1 });
   });
 
   it('counts what is added to a known root cause, unless it counts root causes', () => {

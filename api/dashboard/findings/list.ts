@@ -35,7 +35,7 @@ export interface CausesData extends SelectedCauses {
   checks: ReadonlyMap<string, ScanRow>;
   /** Whether the page has the form of checks. */
   mayCheck: boolean;
-  view: Pick<ReportView, 'leading' | 'to_pass' | 'causes' | 'pages' | 'score' | 'advice_elements' | 'cause_rules' | 'pictures'>;
+  view: Pick<ReportView, 'leading' | 'to_pass' | 'causes' | 'pages' | 'score' | 'advice_elements' | 'states' | 'cause_rules' | 'pictures'>;
 }
 
 const NAMES: Readonly<Record<CauseList, string>> = { violations: 'Violations', review: 'Needs review', advice: 'Advice' };
@@ -96,7 +96,8 @@ function sizeLink({ scanId, query, matching }: CausesData): Html | false {
 function intro(data: CausesData): Html {
   const { view, query, lines } = data;
   if (query.list === 'review')
-    return html`<p>The test could not decide about ${count(ELEMENTS, view.score.needs_review)}. Check each one yourself. They are not violations and do not change the score.</p>`;
+    return html`<p>The test could not decide about ${count(ELEMENTS, view.score.needs_review)}. Check each one yourself. They are not violations and do not change the score.</p>
+      ${view.states?.counted === false && html`<p>${wordsIn('en', 'findings').texts.statesNotCounted}</p>`}`;
   if (query.list === 'advice')
     return html`<p>Best practices that WCAG does not require, for ${count(ELEMENTS, view.advice_elements)}. They are not violations and do not change the score.</p>`;
   return html`${lines.some((line) => hasState(line, 'new')) && html`<p>Those that the baseline does not have are first.</p>`}

@@ -10,7 +10,7 @@ import { definitions, link, notice, pagination } from '../../web/components.ts';
 import { criteriaCounts, criteriaTable } from '../../../report/html/criteria.ts';
 import { html, type Html } from '../../../report/html/html.ts';
 import { pageFindings } from '../../../report/html/page-findings.ts';
-import { pageName, testedBadge } from '../../../report/html/pages.ts';
+import { pageName, pageStates, testedBadge } from '../../../report/html/pages.ts';
 import { checkButton, checkForm, checkLink, newestOfPage } from '../scans/check.ts';
 import { number, partsOf, siteLink, violations } from '../scans/words.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
@@ -100,6 +100,7 @@ export function pageBody(data: ScanPageOfSite): Html {
         ['Score', `${number(page.score)} of 100`],
         ['Violations', violations(page.counts)],
         ['Test', testedBadge(page)],
+        ...(page.states === undefined ? [] : [['States', pageStates(page)] as [string, Html | null]]),
       ])}
       ${checkLink(checked)} ${write !== null && html`${checkForm(scanId, write)}<p>${checkButton({ url: page.url })}</p>`}
     </section>

@@ -1,6 +1,7 @@
 /** The pages of a scan, sorted and in parts: tested with their scores, or not tested with the reason. Pure. */
 import { pagePath, pagesPath } from '../../../core/web-paths.ts';
 import { scanNotes } from '../../../report/view/gaps.ts';
+import { stateLines } from '../../../report/view/sentences.ts';
 import type { ReportView, ViewPage } from '../../../report/view/schema.ts';
 import { link, pagination, table, tabs } from '../../web/components.ts';
 import { addressOf, html, type Html, NOTHING } from '../../../report/html/html.ts';
@@ -33,7 +34,7 @@ export function readPageListQuery(params: Readonly<Record<string, unknown>>): Pa
   return { sort, part: typeof part === 'string' && /^[1-9]\d{0,3}$/.test(part) ? Number(part) : 1 };
 }
 
-type Listed = Pick<ReportView, 'pages' | 'pages_total' | 'pages_with_gaps' | 'addresses_left' | 'consent' | 'discovery'>;
+type Listed = Pick<ReportView, 'pages' | 'pages_total' | 'pages_with_gaps' | 'addresses_left' | 'consent' | 'discovery' | 'states'>;
 
 interface Numbered {
   page: ViewPage;
@@ -70,8 +71,9 @@ export function pagesSummary(scanId: string, view: Listed): Html {
 
 function facts({ pages, pages_with_gaps: incomplete, ...view }: Listed): Html {
   const untested = pages.filter(({ tested }) => !tested).length;
+  const notes = [...scanNotes(view).map(({ message }) => message), ...stateLines(view, 'en')];
   return html`${untested > 0 && html`<p>${pagesText(untested)} could not be tested, or did not have to be. Pages that were not tested cost nothing.</p>`}
-  ${incomplete > 0 && html`<p>${count(INCOMPLETE, incomplete)}</p>`} ${scanNotes(view).map(({ message }) => html`<p>${message}</p>`)}`;
+  ${incomplete > 0 && html`<p>${count(INCOMPLETE, incomplete)}</p>`} ${notes.map((text) => html`<p>${text}</p>`)}`;
 }
 
 export function pageList(scanId: string, view: Listed, query: PageListQuery): Html {

@@ -58,7 +58,7 @@ const REASONS: Readonly<Record<Exclude<Reason, 'busy'>, string>> = {
 };
 const RETRIES: ReadonlySet<Reason> = new Set(['unavailable', 'busy']);
 
-function numbers({ new: added, newKnown, fixed, unchanged, onNewPages, notTested }: ComparedReports): Html {
+function numbers({ new: added, newKnown, fixed, unchanged, onNewPages, onNewStates = 0, notTested }: ComparedReports): Html {
   return html`<div class="columns">
       ${figure({ value: number(added), label: 'new violations', kind: added > 0 ? 'bad' : 'good' })}
       ${figure({ value: number(fixed), label: 'fixed violations', kind: fixed > 0 ? 'good' : undefined })}
@@ -66,6 +66,7 @@ function numbers({ new: added, newKnown, fixed, unchanged, onNewPages, notTested
     </div>
     ${newKnown > 0 && html`<p>${number(newKnown)} of the new violations are known issues.</p>`}
     ${onNewPages > 0 && html`<p>${number(onNewPages)} of the new violations are on pages that the earlier scan did not test.</p>`}
+    ${onNewStates > 0 && html`<p>${number(onNewStates)} of them are in states that the earlier scan did not count.</p>`}
     ${notTested > 0 && html`<p>${number(notTested)} violations of the earlier scan are on pages that this scan did not test: it is unknown whether they are fixed.</p>`}`;
 }
 

@@ -7,7 +7,7 @@ import { uncounted } from '../../../report/results/cap-nodes.ts';
 import { isParseable } from '../../../report/schema/export-size.ts';
 import { toReportOptions } from '../../../core/scan/submitted-options.ts';
 import { picturesMismatch } from '../../../report/results/pictures.ts';
-import { deriveResults } from '../../../report/results/results.ts';
+import { deriveResults, statesOfReport } from '../../../report/results/results.ts';
 import { type ReportPage, type ReportViolation, type TestedPage, testedPages } from '../../../report/schema/page.ts';
 import { Report } from '../../../report/schema/report.ts';
 import { outcomesOn, ruleResults } from '../../../report/results/rule-outcomes.ts';
@@ -130,6 +130,7 @@ function recompute(
     [report.review_groups, derived.review_groups, 'the root causes of elements to review do not follow from the pages.'],
     [report.advice_groups, derived.advice_groups, 'the root causes of the advice do not follow from the pages.'],
     [tested.every((page) => isInOrder(page, ids)), true, 'the rules that ran on the pages contradict each other.'],
+    [report.states, statesOfReport(pages, options).states, 'the coverage of states does not follow from the pages.'],
     [report.rules, rules, 'the rules do not follow from the pages.'],
     [report.criteria, criteria, 'the success criteria do not follow from the rules.'],
   ];

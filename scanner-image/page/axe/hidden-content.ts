@@ -162,3 +162,11 @@ async function textsOf({ href, isOriented }: ForeignSheet, textOf: SheetText): P
   }
   return { texts, complete };
 }
+
+const DARK = /prefers-color-scheme|color-scheme\s*:[^;}]*\bdark\b/i;
+
+/** Whether one of these style sheets has styles for a dark colour scheme. */
+export async function readsDark(sheets: readonly ForeignSheet[], textOf: SheetText): Promise<boolean> {
+  const texts = await Promise.all(sheets.slice(0, SHEETS_MAX).map(({ href }) => textOf(href)));
+  return texts.some((text) => text !== null && text.length <= LENGTH_MAX && DARK.test(text));
+}

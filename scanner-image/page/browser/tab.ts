@@ -36,6 +36,7 @@ import type { ArrivalDeps, SettleRules } from '../visit/settling.ts';
 import { runSteps, type StepsRequest, type StepsResult } from '../session/steps.ts';
 import { watchTraffic } from '../visit/traffic.ts';
 import { type PictureBudget, takePictures } from '../visit/pictures.ts';
+import { type StateRules, testStates } from '../visit/states.ts';
 
 export interface TabDeps extends AxeScript {
   identity: Identity;
@@ -51,6 +52,8 @@ export interface TabDeps extends AxeScript {
   redact?: <T>(findings: T) => T;
   /** Null: the scan takes no pictures. */
   pictures: PictureBudget | null;
+  /** Absent: no page is tested in states. */
+  states?: StateRules;
 }
 
 export interface Tab {
@@ -226,10 +229,12 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const { facts, tested } = last;
   const findings = tested === null ? null : toPageFindings(tested.results);
   const durationMs = clock.spent();
+  const tests = findings !== null && !broken && deps.states !== undefined && request.testsStates?.() === true;
+  const states = tests ? await testStates(tab, deps.states!, { world, findings, facts, clock }) : undefined;
   // Last, because scrolling may change the page.
   const taken = await takePictures(
     deps.pictures,
-    findings === null || broken ? null : { url: request.url.href, world, findings, size: facts.size, clock },
+    findings === null || broken || states?.broken === true ? null : { url: request.url.href, world, findings, size: facts.size, clock },
   );
   return {
     loaded: true,
@@ -239,9 +244,10 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
     findings,
     framesUntested: tested?.framesUntested ?? [],
     caveats: [...withoutRepeats([...arrival.caveats, ...caveats]), ...last.caveats, ...redirectCaveats(tab)],
+    ...(states && { states: states.found }),
     pictures: taken.pictures,
     durationMs,
-    broken: broken || taken.stopped,
+    broken: broken || states?.broken === true || taken.stopped,
   };
 }
 

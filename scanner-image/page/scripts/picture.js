@@ -257,9 +257,7 @@ const HEIGHT_CHANGE = 0.02;
  * @returns the part of the document to take, in CSS pixels, as JSON; `null` if it is not the page that was tested, or too wide
  */
 function pagePicture({ width, height }, words) {
-  overlay?.remove();
-  overlay = null;
-  show();
+  clean();
   scrollTo({ left: 0, top: 0, behavior: 'instant' });
   const { scrollWidth, scrollHeight } = document.scrollingElement ?? document.documentElement;
   if (scrollX !== 0 || scrollY !== 0 || width > WHOLE.maxWidth || scrollWidth !== width) return 'null';
@@ -271,4 +269,11 @@ function pagePicture({ width, height }, words) {
   return JSON.stringify({ x: 0, y: 0, width, height: area.bottom });
 }
 
-globalThis.curbcut = { ...globalThis.curbcut, picture, pagePicture, isHidden };
+/** Removes what was drawn and hidden for pictures. */
+function clean() {
+  overlay?.remove();
+  overlay = null;
+  show();
+}
+
+globalThis.curbcut = { ...globalThis.curbcut, picture, pagePicture, isHidden, clean };

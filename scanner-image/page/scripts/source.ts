@@ -91,6 +91,7 @@ const AFTER_AXE = [
   'in-page.js',
   ...OWN_CHECKS,
   'picture.js',
+  'states.js',
 ];
 
 /** Returns scripts of this folder as one. Each has a scope of its own: what it offers to others is a property of `globalThis`. */
@@ -122,7 +123,7 @@ export const serviceWorkersSource = (): Promise<string> => scriptsOf('service-wo
 
 /** Options for axe-core. */
 export interface AxeOptions {
-  runOnly: { type: 'tag'; values: string[] };
+  runOnly: { type: 'tag' | 'rule'; values: string[] };
   /** Rules that run besides those of the tags. */
   rules: Record<string, { enabled: true }>;
   resultTypes: string[];

@@ -40,7 +40,12 @@ export function createSession(pool: Pick<Pool, 'visit' | 'runSteps'>, deps: Sess
   /** Visits a page. The first one, which is visited alone, is also tested with the open dialog. */
   async function visitInSession(worker: number, request: VisitRequest): Promise<Visit> {
     if (dialogState === null || !request.test) return visitSignedIn(worker, request);
-    const dialog = await pool.visit(worker, { ...request, session: dialogState, ...(marker !== null && { marker }) });
+    const dialog = await pool.visit(worker, {
+      ...request,
+      testsStates: undefined,
+      session: dialogState,
+      ...(marker !== null && { marker }),
+    });
     const visit = withDialog(dialog, await visitSignedIn(worker, request));
     if (visit.loaded) dialogState = null;
     return visit;

@@ -96,7 +96,7 @@ export function createPictureBudget(given: Partial<PictureLimits> = {}, words: (
       return words();
     },
     /** Returns the root causes of a page that have no picture yet, worst first. */
-    wanted(findings: PageFindings): WantedPicture[] {
+    wanted(findings: Pick<PageFindings, 'violations' | 'needsReview'>): WantedPicture[] {
       const wanted = new Map<string, WantedPicture>();
       for (const [list, isViolation] of [
         [findings.violations, 1],
@@ -139,7 +139,7 @@ const withBoxesFirst = (nodes: readonly ReportNode[]): ReportNode[] =>
   [...nodes].sort((node, other) => Number(node.box === null) - Number(other.box === null));
 
 /** How bad a page is; null if nothing was found on it. */
-function rankOf({ violations, needsReview }: PageFindings): Rank | null {
+function rankOf({ violations, needsReview }: PicturedPage['findings']): Rank | null {
   const counts = countViolations(violations);
   const rank = [...IMPACTS.map((impact) => counts[impact]), countViolations(needsReview).total];
   return rank.every((number) => number === 0) ? null : rank;
@@ -166,9 +166,10 @@ interface Clip {
 
 /** A page that was tested, and what its visit took and may still take. */
 interface PicturedPage {
-  url: string;
+  /** Null: only root causes get pictures. */
+  url: string | null;
   world: IsolatedWorld;
-  findings: PageFindings;
+  findings: Pick<PageFindings, 'violations' | 'needsReview'>;
   size: PageSize;
   clock: { spent(): number; left(): number };
 }
@@ -205,7 +206,8 @@ export async function takePictures(
   for (const { fingerprint, rank, nodes } of budget.wanted(findings))
     await take({ fingerprint, rank }, () => takeOne(world, nodes, budget.words));
   const rank = rankOf(findings);
-  if (rank !== null && budget.wantsPage(page.url, rank)) await take({ fingerprint: null, rank }, () => takePage(world, size, budget.words));
+  if (page.url !== null && rank !== null && budget.wantsPage(page.url, rank))
+    await take({ fingerprint: null, rank }, () => takePage(world, size, budget.words));
   return { pictures, stopped };
 }
 

@@ -1,5 +1,6 @@
 /** A visit to a page: its parameters and its result. */
-import type { PageCaveat, PageFailureReason, PageSize, UntestedFrame } from '../../../report/schema/page.ts';
+import type { StateKind } from '../../../core/scan/states.ts';
+import type { PageCaveat, PageFailureReason, PageSize, PageState, ReportViolation, UntestedFrame } from '../../../report/schema/page.ts';
 import type { ForeignSheet } from '../axe/hidden-content.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { Marker } from '../../../core/scan/sign-in.ts';
@@ -68,6 +69,16 @@ export interface FrameFacts extends Links {
   content: PageFacts['content'];
 }
 
+/** What was found in the states of a page. */
+export interface VisitedStates {
+  states: PageState[];
+  violations: ReportViolation[];
+  needsReview: ReportViolation[];
+  /** The states in which the findings at rest were found again, by rule and path. */
+  alsoIn: Map<string, StateKind[]>;
+  pictures: TakenPicture[];
+}
+
 export interface VisitRequest {
   url: URL;
   /** False if only the links are needed. */
@@ -85,6 +96,8 @@ export interface VisitRequest {
   /** What the page must show to be signed in. */
   marker?: Marker;
   plan: WaitPlan;
+  /** Asked after the test, whether to test the page in states too. Absent: no. */
+  testsStates?: () => boolean;
   /** Called when the page waits for its site, or rests between two looks; with null when it does not wait any more. */
   onWaiting?: (waits: 'site' | 'rest' | null) => void;
 }
@@ -100,6 +113,8 @@ export type Visit = (
       withDialog?: PageFindings;
       framesUntested: UntestedFrame[];
       caveats: PageCaveat[];
+      /** What was found in states of the page, if it was tested in them. */
+      states?: VisitedStates;
       /** Pictures of root causes. */
       pictures: TakenPicture[];
       durationMs: number;

@@ -1,0 +1,20 @@
+/** The states in which a scan tests a page, besides the one at rest. */
+
+/** In the order in which they are tested. */
+export const STATE_KINDS = ['dark'] as const;
+export type StateKind = (typeof STATE_KINDS)[number];
+
+/** Increase this if a state finds more or other elements. Findings in states of different versions are not compared. */
+export const STATES_VERSION = 1;
+
+export interface WantedStates {
+  kinds: readonly StateKind[];
+  /** Whether violations in states count as those at rest do. If not, they are listed with what needs review, and fail nothing. */
+  counted: boolean;
+}
+
+/** The states that a scan tests. They count only where the option names them, so that no gate fails because of an upgrade. */
+export const statesOf = ({ states }: { states?: readonly StateKind[] }): WantedStates => ({
+  kinds: STATE_KINDS.filter((kind) => states?.includes(kind) ?? true),
+  counted: states !== undefined,
+});

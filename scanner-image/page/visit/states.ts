@@ -1,0 +1,174 @@
+/**
+ * Tests a page in states besides the one at rest, in the tab in which it was tested. Nothing is activated. What was found at rest is not
+ * found again, and afterwards the page is as it was.
+ */
+import type { Locale } from '../../../core/scan/locales.ts';
+import type { StateKind } from '../../../core/scan/states.ts';
+import { IMPACTS } from '../../../core/scan/impacts.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
+import { elementPath, type FoundInState, type PageState, type ReportNode, type ReportViolation } from '../../../report/schema/page.ts';
+import { wordsIn } from '../../../report/words/words.ts';
+import { readsDark } from '../axe/hidden-content.ts';
+import { bySeverity, type PageFindings, tallyOf, toPageFindings } from '../axe/results.ts';
+import { testDocument } from '../axe/test-document.ts';
+import type { Target } from '../browser/target.ts';
+import { type AxeScript, evaluate, EvaluationFailed, type IsolatedWorld } from '../scripts/source.ts';
+import { type PictureBudget, takePictures } from './pictures.ts';
+import type { ArrivalDeps } from './settling.ts';
+import type { PageFacts, VisitClock, VisitedStates } from './visit.ts';
+
+/** The states that a scan tests, and the language of their labels. */
+export interface StateRules {
+  kinds: readonly StateKind[];
+  locale: Locale;
+}
+
+/** A page with more elements is not tested in states. */
+const ELEMENTS_MAX = 5000;
+/** The time of all states of a page, in milliseconds. The limits in numbers keep pages within it, unless the machine stands still. */
+const STATES_MS = 6000;
+/** The time limit for going back to the state at rest, in milliseconds. */
+const RESTORE_MS = 2000;
+const STILL = 'curbcut.still(500)';
+
+interface StatesTab extends ArrivalDeps {
+  deps: AxeScript & { pictures: PictureBudget | null; redact?: <T>(findings: T) => T };
+  target: Target;
+}
+
+interface TestedPage {
+  world: IsolatedWorld;
+  findings: PageFindings;
+  facts: PageFacts;
+  clock: VisitClock;
+}
+
+type Found = Pick<PageFindings, 'violations' | 'needsReview'>;
+
+interface State {
+  /** Goes into the state, and returns what is found there. Null: the page has nothing to test. */
+  test(tab: StatesTab, page: TestedPage): Promise<Found | null>;
+  restore(tab: StatesTab): Promise<unknown>;
+  steps: FoundInState['steps'];
+}
+
+const STATES: Readonly<Record<StateKind, State>> = {
+  dark: {
+    async test({ target, deps, traffic }, { world, facts, clock }) {
+      const { sheetText } = traffic.requests;
+      if (!(await evaluate<boolean>(world, 'curbcut.hasDark()')) && !(await readsDark(facts.foreignSheets, sheetText))) return null;
+      await target.page.emulateMedia({ colorScheme: 'dark' });
+      await evaluate(world, STILL);
+      const options = { ...deps.options, runOnly: { type: 'rule' as const, values: ['color-contrast'] }, rules: {} };
+      const { results } = await testDocument(target, world, { ...deps, options }, { msLeft: clock.left, sheetText });
+      // What cannot be decided in the dark cannot be decided at rest either.
+      return { violations: toPageFindings(results).violations, needsReview: [] };
+    },
+    restore: ({ target }) => target.page.emulateMedia({ colorScheme: 'light' }),
+    steps: [{ color_scheme: 'dark' }],
+  },
+};
+
+/** Tests a page in each state. @returns `broken`: the tab may be busy, or show another page, and must not be used again */
+export async function testStates(
+  tab: StatesTab,
+  { kinds, locale }: StateRules,
+  page: TestedPage,
+): Promise<{ found: VisitedStates; broken: boolean }> {
+  const { frame, deps } = tab;
+  const { world, facts, findings, clock } = page;
+  const found: VisitedStates = { states: [], violations: [], needsReview: [], alsoIn: new Map(), pictures: [] };
+  const known = new Set(
+    [...findings.violations, ...findings.needsReview].flatMap(({ rule, nodes }) => nodes.map((node) => keyOf(rule, node))),
+  );
+  const { documents } = frame.shown;
+  const began = clock.spent();
+  let broken = false;
+  for (const kind of kinds) {
+    const skip = (reason: PageState['reason']): unknown => found.states.push({ kind, result: 'skipped', reason });
+    const leftMs = Math.min(STATES_MS - clock.spent() + began, clock.left());
+    if (facts.elements > ELEMENTS_MAX) skip('large');
+    else if (broken) skip('failed');
+    else if (leftMs <= 0) skip('time');
+    else {
+      const state = STATES[kind];
+      try {
+        const testing = withTimeLimit(state.test(tab, page), leftMs, 'testing a state');
+        const tested = await frame.whileAlive(testing, clock.left(), 'testing a state');
+        found.states.push({ kind, result: tested === null ? 'nothing' : 'tested' });
+        if (tested !== null) {
+          const added = onlyNew(
+            deps.redact?.(tested) ?? tested,
+            { kind, label: wordsIn(locale, 'findings').texts.pageStates[kind], steps: state.steps },
+            known,
+            found,
+          );
+          const taken = await takePictures(deps.pictures, { url: null, world, findings: added, size: facts.size, clock });
+          found.pictures.push(...taken.pictures);
+          broken ||= taken.stopped;
+          await evaluate(world, 'curbcut.clean()');
+        }
+        await withTimeLimit(state.restore(tab), RESTORE_MS, 'leaving a state');
+        await withTimeLimit(evaluate(world, STILL), RESTORE_MS, 'leaving a state');
+      } catch (error) {
+        if (!(error instanceof TimeLimitExceeded || error instanceof EvaluationFailed) && frame.lost() === null) throw error;
+        found.states = found.states.filter((one) => one.kind !== kind);
+        skip(error instanceof TimeLimitExceeded ? 'time' : 'failed');
+        broken = true;
+      }
+      broken ||= frame.shown.documents !== documents;
+    }
+  }
+  return { found, broken };
+}
+
+const keyOf = (rule: string, node: ReportNode): string => `${rule}\n${elementPath(node)}`;
+
+/** Takes what was found in a state and is not known, and notes what is known. */
+function onlyNew(tested: Found, state: FoundInState, known: Set<string>, found: VisitedStates): Found {
+  const added: Found = { violations: [], needsReview: [] };
+  const seen = new Set(known);
+  for (const list of ['violations', 'needsReview'] as const) {
+    for (const finding of tested[list]) {
+      const nodes = finding.nodes.flatMap((node) => {
+        const key = keyOf(finding.rule, node);
+        if (!seen.has(key)) return [(known.add(key), { ...node, state })];
+        found.alsoIn.set(key, [...new Set([...(found.alsoIn.get(key) ?? []), state.kind])]);
+        return [];
+      });
+      if (nodes.length > 0) added[list].push({ ...finding, nodes, nodes_total: nodes.length });
+    }
+    found[list] = joined(found[list], added[list]);
+  }
+  return added;
+}
+
+/** The findings of a page with those in its states. @param counted whether violations in states count as those at rest do */
+export function withStates(
+  atRest: PageFindings,
+  { violations: failing, needsReview: review, alsoIn }: VisitedStates,
+  counted: boolean,
+): PageFindings {
+  const marked = (list: ReportViolation[]): ReportViolation[] =>
+    list.map((finding) => ({
+      ...finding,
+      nodes: finding.nodes.map((node) => {
+        const kinds = alsoIn.get(keyOf(finding.rule, node));
+        return kinds === undefined ? node : { ...node, also_in: kinds };
+      }),
+    }));
+  const violations = joined(marked(atRest.violations), counted ? failing : []);
+  const needsReview = joined(marked(atRest.needsReview), counted ? review : joined(failing, review));
+  return { ...atRest, violations, needsReview, rules: tallyOf(violations, atRest.passes) };
+}
+
+function joined(list: readonly ReportViolation[], more: readonly ReportViolation[]): ReportViolation[] {
+  const rules = new Map(list.map((finding) => [finding.rule, finding]));
+  for (const finding of more) {
+    const known = rules.get(finding.rule);
+    const impact = IMPACTS[Math.min(...[finding, known ?? finding].map(({ impact }) => IMPACTS.indexOf(impact)))]!;
+    const nodes = [...(known?.nodes ?? []), ...finding.nodes];
+    rules.set(finding.rule, { ...(known ?? finding), impact, nodes, nodes_total: nodes.length });
+  }
+  return [...rules.values()].sort(bySeverity);
+}
