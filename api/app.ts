@@ -37,6 +37,7 @@ import { cancelRoutes } from './scans/cancel.ts';
 import { deletionRoutes } from './scans/deletion.ts';
 import { reportRoutes } from './scans/reports.ts';
 import { scanListRoutes } from './scans/scan-list.ts';
+import { siteListRoutes } from './scans/sites.ts';
 import { scanRoutes } from './scans/scans.ts';
 import { scheduleRoutes } from './schedules/routes.ts';
 import { scanEventRoutes } from './streams/scan-events.ts';
@@ -98,6 +99,7 @@ async function authenticatedRoutes(scope: FastifyInstance): Promise<void> {
 
   await scope.register(scanRoutes);
   await scope.register(scanListRoutes);
+  await scope.register(siteListRoutes);
   await scope.register(cancelRoutes);
   await scope.register(deletionRoutes);
   await scope.register(scanEventRoutes);

@@ -34,7 +34,9 @@ export const table = (headings: readonly string[], rows: readonly (readonly stri
 function allowed({ type, enum: values, minimum, maximum, maxLength, maxItems, items }: Schema): string {
   if (values !== undefined) return values.map((value) => `\`${String(value)}\``).join(', ');
   const words = [
-    type === 'array' ? `list of ${items?.type === 'object' ? 'steps' : items?.pattern === undefined ? 'globs' : 'hosts'}` : type,
+    type === 'array'
+      ? `list of ${items?.type === 'object' ? 'steps' : items?.pattern === undefined ? 'globs' : items.pattern.includes('//') ? 'addresses' : 'hosts'}`
+      : type,
   ];
   if (minimum !== undefined)
     words.push(maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? `${minimum} to ${maximum}` : `from ${minimum}`);

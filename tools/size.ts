@@ -28,7 +28,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 684,
+  'production files': 685,
   'production files below 25 lines': 30,
   'production lines over 150 characters': 356,
   'comments with a sentence over 30 words': 0,

@@ -154,6 +154,19 @@ export const EXAMPLES = {
     data: [listed],
     next_cursor: 'WzE3NzI0NDU2MDAwMDAsIjNmMmI4YzFlIl0',
   },
+  sites: {
+    data: [
+      {
+        site: 'www.example.com',
+        name: 'Shop',
+        options: { max_pages: 5, wcag_version: '2.1', wcag_level: 'AA', own_rules: false, signed_in: false },
+        result: listed,
+        newest_scan: { scan_id: SCAN, status: 'done', finished_at: ended.finished_at },
+        next_run_at: '2026-03-03T01:30:00.000Z',
+      },
+    ],
+    next_cursor: null,
+  },
   events: {
     progress: { event: 'progress', status: 'scanning', scan_id: SCAN, pages_scanned: 3, pages_total: 12, message: null },
     complete: { event: 'complete', scan_id: SCAN, status: 'done', ...FINDINGS, passed: false, message: MISSED },

@@ -7,7 +7,7 @@ import { wordsIn, type WordsIn } from '../../report/words/words.ts';
 import { NEVER, type DueSummary } from '../../stores/outbox/subscriptions.ts';
 import type { Site } from '../../stores/scans/sites.ts';
 import type { AllStores } from '../../stores/stores.ts';
-import { mainOf } from '../dashboard/sites/list.ts';
+import { mainOf } from '../scans/sites.ts';
 import type { Block } from './mail-blocks.ts';
 import { NAME_MAX, oneLine, rendered, type Rendered } from './mail-contents.ts';
 import { type SubscriberStores, subscriberOf } from './subscriber.ts';

@@ -21,7 +21,8 @@ const { queue: _queue, options: _options, ...resultFields } = ScanResult.propert
 export const ListedScan = Type.Object(resultFields, { $id: 'ListedScan' });
 export const ScanList = Type.Object({ data: Type.Array(reference(ListedScan)), next_cursor: NEXT_CURSOR }, { $id: 'ScanList' });
 
-function toListed(row: ScanRow): Static<typeof ListedScan> {
+/** A row as an item of a list. */
+export function toListed(row: ScanRow): Static<typeof ListedScan> {
   const { queue: _queue, options: _options, ...listed } = toResult(row);
   return listed;
 }

@@ -192,7 +192,7 @@ export const CRAWL_LABELS = {
   hashRoutes: 'Fragments that are pages',
   hosts: 'Further hosts of the site',
   rewriteHost: 'Host that links of a preview name',
-  urls: 'Only these addresses',
+  urls: 'Only these pages',
   waitFor: 'Wait for an element',
   settleMs: 'Additional time for each page (ms)',
   consent: 'Dialog for consent to cookies',

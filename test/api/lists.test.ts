@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { withDefaults } from '../../core/scan/options.ts';
+import { OUTCOME } from '../web/scan-views.ts';
 import { HIGH_LIMITS, useContext, SUBMISSION } from './context.ts';
 
 const context = useContext({
@@ -31,6 +32,41 @@ async function readAll<T>(path: string, key: string, between: () => Promise<unkn
   } while (cursor !== null);
   return pages;
 }
+
+describe('GET /v1/sites', () => {
+  interface Listed {
+    site: string;
+    result?: { scan_id: string; score: number; passed: boolean };
+    newest_scan: { scan_id: string; status: string };
+  }
+
+  it('returns each site with its newest result, and says apart how the newest scan ended, in pages and as CSV', async () => {
+    const { id, key } = await context.organisation();
+    await context.scan((await context.organisation()).id, { phase: 'done', outcome: OUTCOME });
+    const options = withDefaults({ url: 'https://a.example/', maxPages: 7 });
+    const createdAt = new Date(Date.now() - 60_000);
+    const done = await context.scan(id, { phase: 'done', outcome: OUTCOME, passed: true, options, createdAt, finishedAt: createdAt });
+    const failed = await context.scan(id, { phase: 'failed', passed: false, options });
+    await context.scan(id, { phase: 'failed', options: withDefaults({ url: 'https://b.example/' }) });
+    const sites = (await readAll<Listed>('/v1/sites?limit=1', key)).flat();
+    expect(
+      sites.map(({ site, result, newest_scan: newest }) => [site, result?.scan_id, result?.passed, newest.scan_id, newest.status]),
+    ).to.deep.equal([
+      ['b.example', undefined, undefined, sites[0]!.newest_scan.scan_id, 'failed'],
+      ['a.example', done.id, true, failed.id, 'failed'],
+    ]);
+    const csv = await context.request('GET', '/v1/sites?format=csv&limit=1', { key });
+    expect(csv.headers.get('content-type')).to.equal('text/csv; charset=utf-8');
+    const lines = csv.text.trimEnd().split('\r\n');
+    expect(lines).to.have.length(3);
+    const at = createdAt.toISOString();
+    expect(lines[2]).to.match(
+      new RegExp(
+        `^a.example,,7,WCAG 2.1 AA,no,no,${done.id},${at},passed,${OUTCOME.score},${OUTCOME.violations.total},.*,${failed.id},.*,failed,$`,
+      ),
+    );
+  });
+});
 
 describe('GET /v1/ci/scans', () => {
   interface Scan {

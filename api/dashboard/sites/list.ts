@@ -2,8 +2,6 @@
 import { DASHBOARD_PATH, HIDDEN_SITES_PATH, sitePath } from '../../../core/web-paths.ts';
 import { type Position, SEARCH_TEXT_MAX } from '../../../stores/scans/positions.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import type { ListedHost, Site, SiteSearch } from '../../../stores/scans/sites.ts';
-import type { NextRun } from '../../../stores/schedules/schedules.ts';
 import {
   button,
   card,
@@ -20,46 +18,16 @@ import {
   time,
 } from '../../web/components.ts';
 import { addressOf, attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
-import { csvLine } from '../../../report/formats/csv.ts';
+import type { ListedSite, SiteQuery } from '../../scans/sites.ts';
 import { firstSteps, type Steps } from '../credits.ts';
 import { ALL_SCANS, choiceFilter, listHref, positionOf, textFilter, VERDICT_CHOICES } from '../scans/list-query.ts';
 import { count, nothingYet, number, partsOf, stateBadge, violations } from '../scans/words.ts';
 import { sparkline } from '../scans/trend.ts';
-import { type VerdictFilter, VERDICTS } from '../../../stores/scans/scan-search.ts';
+import { VERDICTS } from '../../../stores/scans/scan-search.ts';
 import { encodeCursor } from '../../http/pagination.ts';
 import { changesCell, endBadge, optionsText, otherGroup, scanLink } from './page.ts';
 
-/** A site with what its row shows. */
-export interface ListedSite {
-  host: ListedHost;
-  /** The group of comparable options that stands for it: `mainOf`. */
-  main: Site;
-  /** Of the main group: the newest scan that has ended. */
-  newest: ScanRow;
-  /** The newest scan that is done. Null: there is none. */
-  done: ScanRow | null;
-  /** The next run of a schedule. Null: there is none. */
-  nextAt: Date | null;
-  /** The newest scans of other groups, at most `OTHERS_LISTED`. */
-  others: readonly OtherGroup[];
-}
-
-export interface OtherGroup {
-  site: Site;
-  newest: ScanRow;
-}
-
 export const OTHERS_LISTED = 3;
-
-/** The group that stands for a site: that of the next scheduled run, else the newest that has a result, else the newest. */
-export function mainOf(groups: readonly Site[], runs: readonly NextRun[]): Site | undefined {
-  const next = runs.find((run) => groups.some((group) => isFor(run, group)));
-  if (next !== undefined) return groups.find((group) => isFor(next, group));
-  const resultAt = ({ history }: Site): number => history.at(-1)?.at.getTime() ?? 0;
-  return groups.filter(({ done }) => done !== null).sort((a, b) => resultAt(b) - resultAt(a))[0] ?? groups[0];
-}
-
-export const isFor = (run: NextRun, { site, optionsKey }: Site): boolean => run.site === site && run.optionsKey === optionsKey;
 
 export interface SiteListData {
   query: SiteQuery;
@@ -123,22 +91,6 @@ function filterForm(query: SiteQuery): Html {
 
 /** The list as CSV, with the filters of the page. */
 export const SITES_CSV = '/dashboard/sites.csv';
-
-const CSV_COLUMNS =
-  'site,name,options,verdict,score,violations,critical,serious,moderate,minor,last_scan,last_scan_at,state,result_scan,next_run';
-
-/** The sites as CSV, with a byte order mark for spreadsheets. @param isCut whether there are more of them */
-export function sitesCsv(sites: readonly ListedSite[], isCut: boolean): string {
-  const lines = sites.map(({ host, newest, done, nextAt }) => {
-    const { score, violations: counts } = done?.outcome ?? {};
-    const verdict = newest.passed === null ? null : newest.passed ? 'passed' : 'did_not_pass';
-    const numbers = [score, counts?.total, counts?.critical, counts?.serious, counts?.moderate, counts?.minor];
-    const last = [newest.id, newest.finishedAt?.toISOString(), newest.phase, done?.id, nextAt?.toISOString()];
-    return csvLine([host.site, host.name, optionsText(newest), verdict, ...numbers, ...last]);
-  });
-  const end = isCut ? csvLine([`The list is cut after ${sites.length} sites.`]) : '';
-  return `\uFEFF${csvLine(CSV_COLUMNS.split(','))}${lines.join('')}${end}`;
-}
 
 const pages = (query: SiteQuery, next: Position | null): Html =>
   pagination({
@@ -246,17 +198,7 @@ function noSites({ query, next, steps, live, hidden, permissions, baseUrl }: Sit
   });
 }
 
-export interface SiteQuery {
-  /** Part of a host or its name. Empty: every site. */
-  search: string;
-  verdict: VerdictFilter | null;
-  /** Only the hidden sites. */
-  hidden: boolean;
-  /** Only sites after this one in the list. Null: from the first one on. */
-  after: Position | null;
-}
-
-const ALL_SITES: SiteQuery = { search: '', verdict: null, hidden: false, after: null };
+export const ALL_SITES: SiteQuery = { search: '', verdict: null, hidden: false, after: null };
 
 /** Reads the query of an address. Values that no form sends are ignored, so that an edited address still shows the list. */
 export function readSiteQuery({ q, verdict, hidden, after }: Readonly<Record<string, unknown>>): SiteQuery {
@@ -275,18 +217,6 @@ const sitesHref = ({ search, verdict, hidden, after }: SiteQuery, path: string =
 /** The number of filters that are set. */
 export const activeSiteFilters = ({ search, verdict, hidden }: SiteQuery): number =>
   [search !== '', verdict !== null, hidden].filter(Boolean).length;
-
-/** The sites that a search reads for one page, if most of them may not have the verdict. */
-const READ_FOR_VERDICT = 100;
-/** A search without the verdict, which is that of the main group: `hasVerdict`. */
-export const toSiteSearch = ({ search, verdict, hidden, after }: SiteQuery, limit: number): SiteSearch => ({
-  text: search,
-  hidden,
-  after,
-  limit: verdict === null ? limit : Math.max(limit, READ_FOR_VERDICT),
-});
-export const hasVerdict = ({ newest: { phase, passed } }: ListedSite, verdict: VerdictFilter | null): boolean =>
-  verdict === null || (verdict === 'none' ? phase === 'done' && passed === null : passed === (verdict === 'passed'));
 
 /** @param baseUrl the address of this service */
 const firstCommand = (baseUrl: string): Html =>

@@ -1,5 +1,4 @@
 /** The page of a site: how it is, how it changed, and what scans it. Pure. */
-import { isDeepStrictEqual } from 'node:util';
 import type { ActorNames } from '../names.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
 import {
@@ -36,9 +35,9 @@ import { addressOf, html, type Html, NOTHING } from '../../../report/html/html.t
 import { ALL_SCANS, listHref } from '../scans/list-query.ts';
 import { scheduleTable } from '../schedules/pages.ts';
 import { nothingYet, number, originOf, pagesText, partsOf, PHASE_WORDS, stateBadge, verdictBadge } from '../scans/words.ts';
+import { hasOwnRules } from '../../scans/sites.ts';
 import { scanTable } from '../scans/list.ts';
 import { trendChart, type TrendPoint } from '../scans/trend.ts';
-import { withDefaults } from '../../../core/scan/options.ts';
 
 export interface SitePageData {
   host: SiteLabel;
@@ -187,11 +186,11 @@ function startOf({ options }: ScanRow): Html {
 
 /** What comparable scans have in common. */
 export function optionsText({ options, signedIn }: Pick<ScanRow, 'options' | 'signedIn'>): string {
-  const { url, maxPages, wcagVersion, wcagLevel, crawl } = options;
+  const { maxPages, wcagVersion, wcagLevel } = options;
   const parts = [
     `Up to ${pagesText(maxPages)}`,
     `WCAG ${wcagVersion} ${wcagLevel}`,
-    isDeepStrictEqual(crawl, withDefaults({ url }).crawl) ? null : 'own rules for pages',
+    hasOwnRules(options) ? 'own rules for pages' : null,
     signedIn === true ? 'signed in' : null,
   ];
   return parts.filter((part) => part !== null).join(', ');

@@ -3,9 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
 import { DASHBOARD_PATH, sitePath } from '../../../core/web-paths.ts';
 import { LIVE_PHASES } from '../../../core/scan/phases.ts';
-import type { ScanRow } from '../../../stores/scans/scan-row.ts';
-import type { Position } from '../../../stores/scans/positions.ts';
-import { LABELS_MAX, type ListedHost, type Site } from '../../../stores/scans/sites.ts';
+import { LABELS_MAX } from '../../../stores/scans/sites.ts';
 import { recordChange, type ScopedStores, storesOf } from '../../accounts/scoped-stores.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { actorNames } from '../names.ts';
@@ -17,16 +15,11 @@ import { dashboardPage } from '../../web/layout.ts';
 import { watchPart } from '../account/mails.ts';
 import { csrfField, doneOf } from '../forms.ts';
 import { readSteps } from '../credits.ts';
+import { mainOf, othersOf, readSites, readSitesCsv, rowsOf } from '../../scans/sites.ts';
 import { admit, sendFragment } from '../scans/deps.ts';
 import { pointsOf, TREND_MAX } from '../scans/routes.ts';
-import { partsOf } from '../scans/words.ts';
 import {
   activeSiteFilters,
-  hasVerdict,
-  isFor,
-  type ListedSite,
-  mainOf,
-  type OtherGroup,
   OTHERS_LISTED,
   readSiteQuery,
   siteListBody,
@@ -34,17 +27,11 @@ import {
   siteListFragment,
   SITES_CSV,
   SITES_FRAGMENT,
-  type SiteQuery,
-  sitesCsv,
-  toSiteSearch,
 } from './list.ts';
 import { SITE_NAME_MAX, sitePageBody, type SitePageData } from './page.ts';
 
 /** Sites on one page. */
 const PAGE_SIZE = 25;
-/** Sites in the CSV, and how many are read at a time. */
-const CSV_SITES_MAX = 2_000;
-const CSV_PART = 200;
 /** Scans in progress above the list. */
 const LIVE_MAX = 5;
 /** Scans and schedules on the page of a site. */
@@ -64,21 +51,14 @@ export const sitePages: FastifyPluginAsync = async (scope) => {
 
   scope.get(SITES_CSV, { config }, async (request, reply) => {
     await admit(request, reply, 'reports');
-    const stores = storesOf(request);
     const query = readSiteQuery(request.query as Record<string, unknown>);
-    const listed: ListedSite[] = [];
-    let after: Position | null = null;
-    do {
-      const found = await readSites(stores, { ...query, after }, CSV_PART, 0);
-      listed.push(...found.sites);
-      after = found.next;
-    } while (after !== null && listed.length < CSV_SITES_MAX);
+    const csv = await readSitesCsv(storesOf(request), { ...query, after: null });
     reply
       .type('text/csv; charset=utf-8')
       .header('Content-Disposition', 'attachment; filename="sites.csv"')
       .header('Cache-Control', 'no-store')
       .header('X-Content-Type-Options', 'nosniff');
-    return reply.send(sitesCsv(listed, after !== null));
+    return reply.send(csv);
   });
 
   async function sendSite(request: FastifyRequest<SiteRoute>, reply: FastifyReply, errors: readonly FormError[] = [], status = 200) {
@@ -137,45 +117,6 @@ async function listData(request: FastifyRequest): Promise<SiteListData> {
     baseUrl: request.server.web.publicBaseUrl,
   };
 }
-
-/** @param others the most other groups of each site */
-async function readSites(stores: ScopedStores, query: SiteQuery, limit: number, others: number) {
-  const { sites, ...found } = await stores.sites.search(toSiteSearch(query, limit));
-  const matching = (await withScans(stores, sites, others)).filter((one) => hasVerdict(one, query.verdict));
-  const listed = matching.slice(0, limit);
-  return { ...found, sites: listed, next: matching.length > limit ? listed.at(-1)!.host.position : found.next };
-}
-
-/** A site whose newest scan was removed a moment ago has its newest result instead. It is left out if that was removed, too. */
-async function withScans({ scans, schedules }: ScopedStores, hosts: readonly ListedHost[], most: number): Promise<ListedSite[]> {
-  if (hosts.length === 0) return [];
-  const runs = await schedules.nextRuns(hosts.map(({ site }) => site));
-  const chosen = hosts.map((host) => {
-    const main = mainOf(host.groups, runs)!;
-    return { host, main, others: host.groups.filter((one) => one !== main).slice(0, most) };
-  });
-  const ids = chosen.flatMap(({ main, others }) => [main.scan, main.done, ...others.map(({ scan }) => scan)]);
-  const byId = new Map((await scans.findMany(ids.filter((id) => id !== null))).map((row) => [row.id, row]));
-  return chosen.flatMap(({ host, main, others }) => {
-    const { newest, done } = rowsOf(main, byId);
-    const nextAt = runs.find((run) => isFor(run, main))?.nextAt ?? null;
-    return newest === null ? [] : [{ host, main, newest, done, nextAt, others: othersOf(others, byId) }];
-  });
-}
-
-/** A scan from another page of the host that ended without a result says nothing about the site: then the result is the newest. */
-function rowsOf({ scan, done }: Site, byId: ReadonlyMap<string, ScanRow>): { newest: ScanRow | null; done: ScanRow | null } {
-  const result = (done !== null && byId.get(done)) || null;
-  const newest = byId.get(scan) ?? result;
-  const isElsewhere = newest?.phase !== 'done' && partsOf(newest?.options.url ?? '').path !== partsOf(result?.options.url ?? '').path;
-  return { newest: result !== null && isElsewhere ? result : newest, done: result };
-}
-
-const othersOf = (groups: readonly Site[], byId: ReadonlyMap<string, ScanRow>): OtherGroup[] =>
-  groups.flatMap((site) => {
-    const newest = byId.get(site.scan);
-    return newest === undefined ? [] : [{ site, newest }];
-  });
 
 /** @throws ApiError if the organisation has no ended scan of the site with these options */
 async function siteData(
