@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
-  core: { production: 4612, tests: 1651 },
+  core: { production: 4612, tests: 1667 },
   report: { production: 15550, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 9215, tests: 635 },
@@ -20,7 +20,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   cli: { production: 4973, tests: 366 },
   local: { production: 10044, tests: 3760 },
   'demo-site': { production: 121, tests: 0 },
-  test: { production: 0, tests: 58140 },
+  test: { production: 0, tests: 58168 },
   tools: { production: 3405, tests: 579 },
   bench: { production: 2199, tests: 0 },
 };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isSecretRule, maySignInWith } from './sign-in.ts';
+import { isSecretRule, maySignInWith, mayUseSecrets } from './sign-in.ts';
 
 describe('Secrets of scans over HTTP', () => {
   it('are allowed by name or by the beginning of their names, for all organisations or for one', () => {
@@ -16,6 +16,11 @@ describe('Secrets of scans over HTTP', () => {
     ] as const)
       expect(maySignInWith(secret, organisation, rules), `${secret} of ${organisation}`).to.equal(allowed);
     expect(maySignInWith('shop-login', 'any', [])).to.equal(false);
+    expect([mayUseSecrets('any', ['acme/own']), mayUseSecrets('acme', ['acme/own']), mayUseSecrets('any', rules)]).to.deep.equal([
+      false,
+      true,
+      true,
+    ]);
   });
 
   it('are never all of them', () => {

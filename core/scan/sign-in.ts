@@ -141,6 +141,10 @@ const RULE = /^(?:(?<organisation>[a-z0-9-]+)\/)?(?<name>[a-z0-9][-a-z0-9.]*)(?<
 /** Whether an item has the form of a rule. `*` alone has not: it would allow the Secrets of other scans. */
 export const isSecretRule = (item: string): boolean => RULE.test(item);
 
+/** Whether scans of an organisation may sign in with any Secret. @param rules as of `maySignInWith` */
+export const mayUseSecrets = (organisation: string, rules: readonly string[]): boolean =>
+  rules.some((rule) => [undefined, organisation].includes(RULE.exec(rule)!.groups!.organisation));
+
 /** Whether a scan of an organisation may sign in with a Secret. @param rules items for which `isSecretRule` is true */
 export function maySignInWith(secret: string, organisation: string, rules: readonly string[]): boolean {
   return rules.some((rule) => {

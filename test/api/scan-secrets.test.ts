@@ -32,6 +32,17 @@ describe('a submission with auth', () => {
     expect(await context.stores.credits.balance(id)).to.include({ balance: 10, held: 0 });
   });
 
+  it('is sent by the form of the dashboard, which says at the field what is refused', async () => {
+    const { client, organisation } = await signedIn(context);
+    await context.stores.credits.grant(organisation, 'more', 20);
+    const send = (secret: string) =>
+      client.submit('/dashboard/scans/new', { ...SUBMISSION, max_pages: '1', fail_on_truncation: 'on', auth: secret });
+    const refused = await send('own');
+    expect([refused.status, refused.text.includes('id="auth-error"')]).to.deep.equal([422, true]);
+    expect((await send(' shop-login ')).status).to.equal(303);
+    expect((await context.stores.scans.search(organisation, { limit: 1 })).rows[0]!.auth).to.deep.equal(auth);
+  });
+
   it('is repeated by "Scan again", and compared only with scans of the same sign-in', async () => {
     const person = await signedIn(context);
     await context.stores.credits.grant(person.organisation, 'more', 20);

@@ -135,11 +135,11 @@ describe('scan options', () => {
 
   it('have a labelled field in the form of the dashboard, with bounds and values, if they are in the submission over HTTP', () => {
     const form = createScanForm(40);
-    const data = { errors: [], csrfToken: '', idempotencyKey: '', credits: null, allowPrepareSteps: true };
+    const data = { errors: [], csrfToken: '', idempotencyKey: '', credits: null, allowPrepareSteps: true, mayUseSecrets: true };
     const page = newScanBody({ ...data, form, values: form.empty }).toString();
     for (const [name, { minimum, maximum, enum: values = [] }] of Object.entries(propertiesOf(scanSubmission(40)))) {
-      // The first names a Secret of the cluster, which is for pipelines; the second follows from how the address is typed.
-      if (name === 'auth' || name === 'http_fallback') continue;
+      // It follows from how the address is typed.
+      if (name === 'http_fallback') continue;
       expect(page, name).to.include(`<label for="${name}">`).and.include(` name="${name}"`);
       for (const value of values.filter((one) => one !== null)) expect(page, name).to.include(`<option value="${String(value)}"`);
       for (const [value, word] of [

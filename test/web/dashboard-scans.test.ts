@@ -152,7 +152,7 @@ describe('the dashboard', () => {
 
   it('cancels a scan after a question, with the keyboard', async () => {
     const page = await openAs('member', '/dashboard/scans/new');
-    await page.getByLabel('Address').fill('https://example.com/');
+    await page.getByRole('textbox', { name: 'Address' }).fill('https://example.com/');
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/dashboard\/scans\/[0-9a-f-]{36}$/);
     const id = page.url().split('/').pop()!;
@@ -182,10 +182,15 @@ describe('the dashboard', () => {
 
   it('keeps what was typed into the form of a new scan, and says what is wrong at the field', async () => {
     const page = await openAs('member', '/dashboard/scans/new');
-    await page.getByLabel('Address').fill('ftp://example.com/');
+    await page.getByRole('textbox', { name: 'Address' }).fill('ftp://example.com/');
     await page.getByRole('textbox', { name: 'Pages', exact: true }).fill('many');
+    await page.setViewportSize({ width: 1280, height: 720 });
+    const button = (await page.getByRole('button', { name: 'Start scan' }).boundingBox())!;
+    expect(button.y + button.height, 'without scrolling').to.be.lessThan(720);
+    await expectAccessible(page, 'dashboard-new-scan-empty');
+    await page.getByText('More options').click();
     await page.getByLabel('Minimum score').fill('101');
-    await page.getByRole('button', { name: 'Start scan' }).click();
+    await page.getByRole('button', { name: 'Start scan' }).first().click();
     expect(await page.locator('#max_pages-error').innerText()).to.equal('Pages must be an integer.');
     expect(await page.locator('#min_score-error').innerText()).to.equal('Minimum score must be at most 100.');
     expect(await page.getByRole('textbox', { name: 'Pages', exact: true }).inputValue()).to.equal('many');

@@ -18,7 +18,7 @@ describe('pages of schedules in a browser', () => {
   /** Creates a schedule, as a member without scripts. */
   async function create(): Promise<PersonPage> {
     const page = await openAs(web, 'member', `${LIST}/new`, { javaScriptEnabled: false });
-    await page.getByLabel('Address').fill('https://example.com/shop');
+    await page.getByRole('textbox', { name: 'Address' }).fill('https://example.com/shop');
     await press(page, 'button', 'Create schedule');
     await page.getByText('The schedule was created.').waitFor();
     return page;
@@ -63,11 +63,11 @@ describe('pages of schedules in a browser', () => {
     }
     await page.getByLabel('Time', { exact: true }).fill('18:30');
     await page.getByLabel('Time zone').selectOption('Europe/Berlin');
-    await page.getByLabel('Address').fill('https://example.com/shop');
+    await page.getByRole('textbox', { name: 'Address' }).fill('https://example.com/shop');
     await press(page, 'button', 'Show the next runs');
     const preview = page.getByRole('status').filter({ hasText: 'The next runs' });
     expect(await preview.getByText(/, 18:30$/).count()).to.equal(5);
-    expect(await page.getByLabel('Address').inputValue()).to.equal('https://example.com/shop');
+    expect(await page.getByRole('textbox', { name: 'Address' }).inputValue()).to.equal('https://example.com/shop');
     await page.getByLabel('How often').selectOption('cron');
     await page.getByLabel('Cron expression').fill('0 8 * *');
     await press(page, 'button', 'Create schedule');
@@ -77,6 +77,7 @@ describe('pages of schedules in a browser', () => {
 
   it('create, run, suspend, change and delete a schedule with the keyboard, without scripts', async () => {
     const page = await create();
+    expect(await page.getByRole('heading', { level: 1, name: 'Schedule of example.com/shop' }).count()).to.equal(1);
     const ended = { schedule: nameOf(page), origin: 'manifest', phase: 'done', finishedAt: new Date() } as const;
     await web.scan(page.organisation, ended);
     await mirror(page);
@@ -95,6 +96,17 @@ describe('pages of schedules in a browser', () => {
     await expectAccessible(page, 'schedule-delete');
     await press(page, 'button', 'Delete the schedule');
     expect(await page.getByText('The schedule was deleted.').count()).to.equal(1);
+  });
+
+  it('show a new schedule as soon as the operator has seen it', async () => {
+    const page = await openAs(web, 'member', `${LIST}/new`);
+    await page.getByRole('textbox', { name: 'Address' }).fill('https://example.com/shop');
+    await press(page, 'button', 'Create schedule');
+    await page.getByText('Waiting for the operator').waitFor();
+    const row = scheduleRow({ organisation: page.organisation, namespace: NAMESPACE, name: nameOf(page), url: 'https://example.com/shop' });
+    await web.stores.schedules.put(row, 'x');
+    await page.getByText('Waiting for the operator').waitFor({ state: 'detached' });
+    expect(await page.getByText('Active', { exact: true }).count()).to.equal(1);
   });
 
   it('list schedules in every state, without scripts', async () => {

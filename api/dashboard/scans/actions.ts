@@ -8,7 +8,7 @@ import { isTerminal } from '../../../core/scan/phases.ts';
 import { isUuid, uuidOf } from '../../../core/uuid.ts';
 import { scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
 import type { BaselineChoice } from '../../../core/scan/baseline.ts';
-import type { SubmittedAuth } from '../../../core/scan/sign-in.ts';
+import { mayUseSecrets, type SubmittedAuth } from '../../../core/scan/sign-in.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
 import { cancelScan, recordScan } from '../../scans/cancellation.ts';
 import { planCheck } from '../../scans/check.ts';
@@ -111,7 +111,7 @@ function keyAfter(request: FastifyRequest, status: number | undefined): string |
 }
 
 export const scanActions: FastifyPluginAsync = async (scope) => {
-  const { maxPagesLimit, allowPrepareSteps } = scope.settings;
+  const { maxPagesLimit, allowPrepareSteps, allowScanSecrets } = scope.settings;
   const form = createScanForm(maxPagesLimit);
 
   /** Sends the form with what was typed and what is wrong. */
@@ -133,6 +133,7 @@ export const scanActions: FastifyPluginAsync = async (scope) => {
             .catch(() => null)
         )?.balance ?? null,
       allowPrepareSteps,
+      mayUseSecrets: mayUseSecrets(callerOf(request).organisation.id, allowScanSecrets),
     });
     const trail = [{ text: 'Scans', href: SCANS_PATH }];
     return reply.page(titledPage({ request, title: 'New scan', active: 'scans', trail, errors, narrow: true, body }), { status });

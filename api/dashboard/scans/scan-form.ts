@@ -9,11 +9,25 @@ import { addressToType, readAddress } from '../../../core/scan/site.ts';
 import { PREPARE_MAX } from '../../../core/scan/steps.ts';
 import { readSteps } from '../../../core/scan/steps-text.ts';
 import { THRESHOLD_NAMES, THRESHOLDS } from '../../../core/scan/thresholds.ts';
+import type { SubmittedAuth } from '../../../core/scan/sign-in.ts';
+import { docPath } from '../../../core/web-paths.ts';
 import { snakeCase } from '../../../core/schemas.ts';
 import type { ValidationFailure, ValidationItem } from '../../http/errors.ts';
 import { scanSubmission, type ScanSubmission, toScanOptions } from '../../scans/scans.ts';
 import { compileValidator } from '../../http/validation.ts';
-import { button, checkbox, type Choice, type FormError, hiddenField, selectField, textArea, textField } from '../../web/components.ts';
+import {
+  actions,
+  button,
+  checkbox,
+  type Choice,
+  foldedCard,
+  type FormError,
+  hiddenField,
+  link,
+  selectField,
+  textArea,
+  textField,
+} from '../../web/components.ts';
 import type { Form } from '../../web/html-scope.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { wordsIn } from '../../../report/words/words.ts';
@@ -41,9 +55,9 @@ interface FieldSchema {
 
 /**
  * How a value is typed. `lines` is a list of texts and `pairs` one of `KEY=VALUE`, one per line. `steps` is a list of steps in
- * YAML; `readBaselineText` reads `baseline`.
+ * YAML; `readBaselineText` reads `baseline`. `secret` is the name of a Secret.
  */
-type FieldKind = 'choice' | 'box' | 'integer' | 'number' | 'lines' | 'pairs' | 'steps' | 'baseline' | 'text';
+type FieldKind = 'choice' | 'box' | 'integer' | 'number' | 'lines' | 'pairs' | 'steps' | 'baseline' | 'secret' | 'text';
 
 export interface ScanField {
   name: ScanFieldName;
@@ -59,9 +73,13 @@ export interface ScanField {
 /** What was typed; a box that is not checked is empty. */
 export type ScanFormValues = Readonly<Record<ScanFieldName, string>>;
 
-export type CheckedForm =
-  | { ok: true; options: ScanOptions; baseline?: BaselineChoice; metadata?: Metadata; partial: boolean; body: Record<string, unknown> }
-  | { ok: false; errors: FormError[] };
+export type CheckedForm = (ReadForm & { ok: true; partial: boolean; body: Record<string, unknown> }) | { ok: false; errors: FormError[] };
+interface ReadForm {
+  options: ScanOptions;
+  baseline?: BaselineChoice;
+  metadata?: Metadata;
+  auth?: SubmittedAuth;
+}
 
 /** @param maxPagesLimit the maximum number of pages of one scan */
 export function createScanForm(maxPagesLimit: number) {
@@ -70,7 +88,12 @@ export function createScanForm(maxPagesLimit: number) {
   const fieldsOf = (labels: Readonly<Record<string, string>>): ScanField[] =>
     Object.entries(labels).map(([name, label]) => fieldOf(name, label, schema));
   const groups = {
-    options: fieldsOf({ ...OPTION_LABELS, metadata: 'Metadata', failOnTruncation: 'Start only if there are credits for all pages' }),
+    options: fieldsOf({
+      ...OPTION_LABELS,
+      auth: 'Secret of the sign-in',
+      metadata: 'Metadata',
+      failOnTruncation: 'Start only if there are credits for all pages',
+    }),
     thresholds: fieldsOf({ ...Object.fromEntries(THRESHOLD_NAMES.map((name) => [name, THRESHOLDS[name].label])), baseline: 'Baseline' }),
     crawl: fieldsOf(CRAWL_LABELS),
   };
@@ -101,11 +124,12 @@ export function createScanForm(maxPagesLimit: number) {
     // The validation adds defaults.
     const checked = validate(structuredClone(body)) as { value: ScanSubmission } | { error: ValidationFailure };
     if ('error' in checked) return { ok: false, errors: errorsOf(checked.error.items) };
-    const { baseline, metadata } = checked.value;
+    const { baseline, metadata, auth } = checked.value;
     return {
       ok: true,
       options: toScanOptions(checked.value),
       ...(baseline && { baseline }),
+      ...(auth && { auth }),
       metadata,
       partial: !checked.value.fail_on_truncation,
       body,
@@ -117,7 +141,7 @@ export function createScanForm(maxPagesLimit: number) {
     /** The values before anything is typed. */
     empty: valuesOf(({ schema: { default: value } }) => textOf(value)),
     /** The values that lead to these options. */
-    valuesFor: ({ options, baseline, metadata = {} }: Pick<Extract<CheckedForm, { ok: true }>, 'options' | 'baseline' | 'metadata'>) => {
+    valuesFor: ({ options, baseline, metadata = {} }: ReadForm) => {
       const given: Record<string, unknown> = { ...options.crawl, ...options.thresholds, ...options };
       const typed: Partial<Record<ScanFieldName, string>> = {
         url: addressToType(options),
@@ -153,7 +177,7 @@ function kindOf({ type, enum: values, items, properties }: FieldSchema): FieldKi
     case 'number':
       return first;
     case 'object':
-      return properties === undefined ? 'pairs' : 'baseline';
+      return properties === undefined ? 'pairs' : 'secret' in properties ? 'secret' : 'baseline';
     default:
       return 'text';
   }
@@ -167,6 +191,7 @@ const PARSE: Readonly<Record<Exclude<FieldKind, 'steps' | 'pairs'>, (text: strin
   choice: (text) => text,
   text: (text) => text,
   baseline: (text) => readBaselineText(text.trim()) ?? text,
+  secret: (text) => ({ secret: text.trim() }),
   box: (text) => text !== '',
   integer: numberOf,
   number: numberOf,
@@ -188,25 +213,40 @@ interface NewScanData {
   /** Null: unknown at the moment. */
   credits: number | null;
   allowPrepareSteps: boolean;
+  /** Whether the organisation may name Secrets. */
+  mayUseSecrets: boolean;
 }
 
 export function newScanBody(data: NewScanData): Html {
-  const { csrfToken, idempotencyKey, credits } = data;
+  const { csrfToken, idempotencyKey, credits, mayUseSecrets } = data;
+  const { first, more } = scanFields({ ...data, without: mayUseSecrets ? [] : ['auth'] });
   return html`<p>A scan reserves one credit per page, and charges the pages that it tests.${credits !== null && ` ${number(credits)} credits are available.`}</p>
     <form method="post" action="/dashboard/scans/new" novalidate>
-      ${hiddenField('_csrf', csrfToken)}${hiddenField('idempotency_key', idempotencyKey)} ${scanFields(data)}
-      ${button({ text: 'Start scan', kind: 'primary' })}
+      ${hiddenField('_csrf', csrfToken)}${hiddenField('idempotency_key', idempotencyKey)} ${first}
+      ${actions(button({ text: 'Start scan', kind: 'primary' }))}
+      ${foldedCard({ ...more, body: html`${more.body} ${button({ text: 'Start scan' })}` })}
     </form>`;
 }
 
-/** The fields of a scan. @param data.without those that the form does not have */
+/** The fields that most scans need. The others are folded. */
+const FIRST: ReadonlySet<ScanFieldName> = new Set(['url', 'max_pages', 'fail_on_severity']);
+
+/**
+ * The fields of a scan: the first ones, and those that are folded unless one of them has an error or not its default.
+ * @param data.without those that the form does not have
+ */
 export function scanFields(
   data: Pick<NewScanData, 'form' | 'values' | 'errors' | 'allowPrepareSteps'> & { without?: readonly ScanFieldName[] },
-): Html {
+): { first: Html; more: Parameters<typeof foldedCard>[0] } {
   const { form, values, errors, allowPrepareSteps, without = [] } = data;
-  const controls = (fields: readonly ScanField[]): Html[] =>
-    fields.filter(({ name }) => !without.includes(name)).map((field) => control(field, values[field.name], errorOf(errors, field.name)));
-  return html`${controls(form.groups.options)}
+  const has = ({ name, kind }: ScanField): boolean => !without.includes(name) && (allowPrepareSteps || kind !== 'steps');
+  const all = Object.values(form.groups).flat().filter(has);
+  const controls = (fields: readonly ScanField[], isFirst = false): Html[] =>
+    fields
+      .filter((field) => has(field) && FIRST.has(field.name) === isFirst)
+      .map((field) => control(field, values[field.name], errorOf(errors, field.name)));
+  const open = all.some(({ name }) => !FIRST.has(name) && (values[name] !== form.empty[name] || errorOf(errors, name) !== undefined));
+  const body = html`${controls(form.groups.options)}
     <fieldset>
       <legend>Thresholds</legend>
       <p class="hint">The scan passes if it meets every threshold. Without thresholds it has no verdict.</p>
@@ -215,8 +255,10 @@ export function scanFields(
     <fieldset>
       <legend>Rules for pages</legend>
       <p class="hint">Without rules, every page of the site belongs to the scan.</p>
-      ${controls(form.groups.crawl.filter(({ kind }) => allowPrepareSteps || kind !== 'steps'))}
+      ${controls(form.groups.crawl)}
     </fieldset>`;
+  const [url, ...others] = controls(all, true);
+  return { first: html`${url} <div class="columns">${others}</div>`, more: { id: 'more', title: 'More options', open, body } };
 }
 
 function control(field: ScanField, value: string, error: string | undefined): Html {
@@ -235,6 +277,7 @@ function control(field: ScanField, value: string, error: string | undefined): Ht
     case 'number':
       return textField({ ...common, width: 'short', inputmode: kind === 'integer' ? 'numeric' : 'decimal' });
     case 'baseline':
+    case 'secret':
       return textField({ ...common, type: 'text', autocomplete: 'off', spellcheck: false });
     case 'text': {
       const address = schema.format === 'uri';
@@ -271,6 +314,9 @@ function hintOf({ kind, schema }: ScanField): string {
 const HINTS: Partial<Record<ScanFieldName, (schema: ScanField['schema']) => HtmlValue>> = {
   url: () => 'The page to start from, such as https://example.com/',
   max_pages: ({ maximum = 0 }) => `At most ${number(maximum)}. The scan follows links and sitemaps.`,
+  auth: () =>
+    html`For ${link('pages behind a sign-in', docPath('signed-in-pages'))}: the name of a Secret that the operator of this service has stored for your organisation.`,
+  fail_on_severity: () => 'The scan does not pass if it finds violations of this severity or worse.',
   fail_on_truncation: () => 'Otherwise as many pages are scanned as there are credits.',
   urls: ({ maxItems }) =>
     `Tests these and follows no links: addresses of the site, or paths, one per line, or CSV with a heading. At most ${maxItems}, and the number of pages.`,

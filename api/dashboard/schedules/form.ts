@@ -18,7 +18,17 @@ import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-s
 import type { WantedSchedule } from '../../../stores/schedules/schedule-resources.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError, statusOf, ValidationFailure } from '../../http/errors.ts';
-import { actions, button, type Choice, type FormError, hiddenField, notice, selectField, textField } from '../../web/components.ts';
+import {
+  actions,
+  button,
+  type Choice,
+  foldedCard,
+  type FormError,
+  hiddenField,
+  notice,
+  selectField,
+  textField,
+} from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { csrfField, errorOf, formIdOf, idOfForm, titledPage } from '../forms.ts';
 import { admit } from '../scans/deps.ts';
@@ -28,7 +38,7 @@ import { DASHBOARD_SCHEDULES_MAX, SCHEDULE_TEXT_MAX, type ScanSchedule } from '.
 import { html, type Html } from '../../../report/html/html.ts';
 import { number } from '../scans/words.ts';
 import { type LiveSchedule, nullIfReadOnly, type ScheduleManagement, versionOf, wantedOf } from '../../schedules/management.ts';
-import { backTo, NEXT_RUNS, ONE, type One, refOf, runTimes, WRITE } from './pages.ts';
+import { backTo, NEXT_RUNS, ONE, type One, refOf, runTimes, titleOf, WRITE } from './pages.ts';
 
 export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement }> = async (scope, { management }) => {
   const { maxPagesLimit, allowPrepareSteps } = scope.settings;
@@ -194,7 +204,7 @@ interface ScheduleFormPage {
 }
 
 /** The fields of a scan that a schedule does not have: its runs start with credits for all pages, or not at all. */
-const NOT_SCHEDULED = ['fail_on_truncation'] as const;
+const NOT_SCHEDULED = ['fail_on_truncation', 'auth'] as const;
 
 const FREQUENCY_WORDS: Readonly<Record<Frequency, string>> = {
   hour: 'Every hour',
@@ -207,7 +217,8 @@ const FREQUENCY_WORDS: Readonly<Record<Frequency, string>> = {
 
 function scheduleFormPage(page: ScheduleFormPage): Html {
   const { request, form, typed, errors, change, formId, credits, allowPrepareSteps } = page;
-  const fields = { form, values: typed.scan, errors, allowPrepareSteps, without: NOT_SCHEDULED };
+  const { first, more } = scanFields({ form, values: typed.scan, errors, allowPrepareSteps, without: NOT_SCHEDULED });
+  const text = change === null ? 'Create schedule' : 'Save changes';
   const list = { text: 'Schedules', href: SCHEDULES_PATH };
   const body = html`${preview(page)}
     <p>
@@ -216,15 +227,15 @@ function scheduleFormPage(page: ScheduleFormPage): Html {
     </p>
     <form method="post" action="${change === null ? `${SCHEDULES_PATH}/new` : `${schedulePath(change.ref)}/change`}" novalidate>
       ${csrfField(request)}${hiddenField('form_id', formId)}${change !== null && hiddenField('version', change.version)}
-      ${timeFields(page)} ${scanFields(fields)}
-      ${button({ text: change === null ? 'Create schedule' : 'Save changes', kind: 'primary' })}
+      ${first} ${timeFields(page)} ${actions(button({ text, kind: 'primary' }))}
+      ${foldedCard({ ...more, body: html`${more.body} ${button({ text })}` })}
     </form>
     ${change === null && html`<p class="hint">Your organisation can have ${String(DASHBOARD_SCHEDULES_MAX)} schedules of the dashboard.</p>`}`;
   return titledPage({
     request,
     title: change === null ? 'New schedule' : 'Change the schedule',
     active: 'schedules',
-    trail: change === null ? [list] : [list, { text: change.ref.name, href: schedulePath(change.ref) }],
+    trail: change === null ? [list] : [list, { text: titleOf(typed.scan.url), href: schedulePath(change.ref) }],
     errors,
     narrow: true,
     body,
@@ -257,7 +268,7 @@ function timeFields({ typed: { times, timeZone }, errors }: ScheduleFormPage): H
       selectField({
         name: 'weekday',
         label: 'Day of the week',
-        hint: 'For every week.',
+        hint: 'Only for runs every week.',
         required: true,
         value: times.weekday,
         // Weeks begin on Monday, as in the calendars of most countries.
@@ -270,7 +281,7 @@ function timeFields({ typed: { times, timeZone }, errors }: ScheduleFormPage): H
       textField({
         name: 'day',
         label: 'Day of the month',
-        hint: 'For every month: 1 to 31. Months without this day are skipped.',
+        hint: 'Only for runs every month: 1 to 31. Months without this day are skipped.',
         required: true,
         width: 'short',
         inputmode: 'numeric',
@@ -283,7 +294,7 @@ function timeFields({ typed: { times, timeZone }, errors }: ScheduleFormPage): H
       textField({
         name: 'time',
         label: 'Time',
-        hint: 'For all but every hour and other times: hours and minutes, such as 08:30.',
+        hint: 'Hours and minutes, such as 08:30. Not for runs every hour or by a cron expression.',
         required: true,
         width: 'medium',
         type: 'time',
@@ -296,7 +307,7 @@ function timeFields({ typed: { times, timeZone }, errors }: ScheduleFormPage): H
       textField({
         name: 'minute',
         label: 'Minute of the hour',
-        hint: 'For every hour: 0 to 59.',
+        hint: 'Only for runs every hour: 0 to 59.',
         required: true,
         width: 'short',
         inputmode: 'numeric',
@@ -309,7 +320,7 @@ function timeFields({ typed: { times, timeZone }, errors }: ScheduleFormPage): H
       textField({
         name: 'cron',
         label: 'Cron expression',
-        hint: html`For other times: minute, hour, day of the month, month, day of the week. <code>0 8,20 * * 1-5</code> is 08:00 and 20:00 on working days.`,
+        hint: html`Only for other times: minute, hour, day of the month, month, day of the week. <code>0 8,20 * * 1-5</code> is 08:00 and 20:00 on working days.`,
         required: true,
         maxlength: SCHEDULE_TEXT_MAX,
         autocomplete: 'off',

@@ -15,7 +15,9 @@ import {
   hiddenField,
   link,
   linkButton,
+  live as refreshed,
   notice,
+  siteName,
   table,
   time,
 } from '../../web/components.ts';
@@ -23,7 +25,7 @@ import { html, type Html, type HtmlValue, NOTHING } from '../../../report/html/h
 import type { ActorNames } from '../names.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import { scanTable } from '../scans/list.ts';
-import { number } from '../scans/words.ts';
+import { number, PHASE_WORDS } from '../scans/words.ts';
 import { timesInWords } from '../../../core/schedule/recurrence.ts';
 import type { ScheduleSource } from '../../../core/schedule/source.ts';
 import { WORDS } from '../../../report/words/words.ts';
@@ -51,18 +53,31 @@ export function schedulePage(page: SchedulePageData): Html {
   const { suspended, timeZone } = shownOf(page);
   // A schedule whose scans fail is stalled, and starts them.
   const stopped = suspended || (row !== null && row.stalled !== null && row.nextAt === null);
+  const times = html`<section aria-labelledby="next-title">
+    <h2 id="next-title">Next runs</h2>
+    ${stopped ? html`<p>None: it is ${suspended ? 'suspended' : 'stalled'}.</p>` : runTimes(page.next, timeZone)}
+  </section>`;
+  const scans = html`<section aria-labelledby="runs-title">
+    <h2 id="runs-title">Runs</h2>
+    ${runs.length === 0 ? html`<p>No scan of this schedule has started yet.</p>` : scanTable(runs, names)}
+  </section>`;
   const body = html`${problem !== undefined && notice({ kind: 'bad', body: problem, announce: true })}
-    ${row !== null && outdated([row], now)} ${readOnly(page)} ${definitions(facts(page))} ${live !== null && live !== 'down' && buttons(page, live)}
-    <section aria-labelledby="next-title">
-      <h2 id="next-title">Next runs</h2>
-      ${stopped ? html`<p>None: it is ${suspended ? 'suspended' : 'stalled'}.</p>` : runTimes(page.next, timeZone)}
-    </section>
-    <section aria-labelledby="runs-title">
-      <h2 id="runs-title">Runs</h2>
-      ${runs.length === 0 ? html`<p>No scan of this schedule has started yet.</p>` : scanTable(runs, names)}
-    </section>`;
-  return titledPage({ request, title: `Schedule ${ref.name}`, active: 'schedules', trail: TRAIL, done, body });
+    ${row !== null && outdated([row], now)} ${readOnly(page)} ${live !== null && live !== 'down' && buttons(page, live)}
+    ${refreshed({
+      id: 'schedule',
+      // Soon after it was created, changed or run, and while a scan runs.
+      url: row === null || row.active > 0 || done ? schedulePath(ref) : null,
+      seconds: REFRESH_SECONDS,
+      announce: runs.length === 0 ? '' : `Last run: ${PHASE_WORDS[runs[0]!.phase].text}`,
+      body: html`${definitions(facts(page))} ${times} ${scans}`,
+      fallback: html`<p>${link('Reload this page', schedulePath(ref))} to see the current state.</p>`,
+    })}`;
+  return titledPage({ request, title: titleOf(shownOf(page).url), active: 'schedules', trail: TRAIL, done, body });
 }
+const REFRESH_SECONDS = 5;
+
+/** A schedule is called by what it scans: its name in the cluster is for machines. */
+export const titleOf = (url: string): string => `Schedule of ${siteName(url)}`;
 
 function facts(page: SchedulePageData): (readonly [HtmlValue, HtmlValue])[] {
   const { row, ref } = page;
@@ -70,16 +85,19 @@ function facts(page: SchedulePageData): (readonly [HtmlValue, HtmlValue])[] {
   return [
     ['Address', externalLink(url, url)],
     ['Times', timesOf({ schedule, timeZone })],
-    ['State', row === null ? html`The operator has not seen it yet. Reload the page in a few seconds.` : stateOf(row)],
+    ['State', row === null ? html`Waiting for the operator, which reads it within seconds` : stateOf(row)],
     ...(maxPages > 0
       ? [['Each run', `At most ${number(maxPages)} ${maxPages === 1 ? 'page and credit' : 'pages and credits'}`] as const]
       : []),
     ['Last result', row === null ? html`No scan has ended yet` : resultOf(row)],
     ...(row?.lastScan == null ? [] : [['Site', link(row.site, sitePath(row.site, row.optionsKey))] as const]),
     ['Written by', sourceWords(source)],
-    ['In the cluster', html`<span translate="no">${ref.namespace}/${ref.name}</span>`],
+    ['In the cluster', inCluster(ref)],
   ];
 }
+
+const inCluster = ({ namespace, name }: DashboardScheduleRef): Html =>
+  html`<span class="small soft" translate="no">${namespace}/${name}</span>`;
 
 /** Why the schedule is not changed here, and where it is. */
 function readOnly({ row, live, ref }: SchedulePageData): Html {
@@ -134,7 +152,7 @@ export function deleteSchedulePage(request: FastifyRequest, ref: DashboardSchedu
       ${csrfField(request)}
       ${actions(button({ text: 'Delete the schedule', kind: 'danger' }), linkButton({ text: 'Keep it', href: path, kind: 'quiet' }))}
     </form>`;
-  const trail = [...TRAIL, { text: ref.name, href: path }];
+  const trail = [...TRAIL, { text: titleOf(url), href: path }];
   return titledPage({ request, title: 'Delete this schedule?', active: 'schedules', trail, narrow: true, body });
 }
 
@@ -152,7 +170,7 @@ export const scheduleTable = (schedules: readonly ListedSchedule[]): Html =>
       { text: 'Written by' },
     ],
     rows: schedules.map((schedule) => [
-      html`<span translate="no">${link(`${schedule.namespace}/${schedule.name}`, schedulePath(schedule))}</span><br />${externalLink(schedule.url, schedule.url)}`,
+      html`${link(html`<span class="address">${siteName(schedule.url)}</span> ${inCluster(schedule)}`, schedulePath(schedule))}`,
       stateOf(schedule),
       timesOf(schedule),
       nextOf(schedule),
