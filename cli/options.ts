@@ -252,9 +252,9 @@ export function thresholdsFrom(values: Readonly<Record<string, unknown>>): Thres
   return Object.fromEntries(given);
 }
 
-function oneOf<T extends string>(flag: string, text: string, allowed: readonly T[]): T {
+export function oneOf<T extends string>(flag: string, text: string, allowed: readonly T[], command = 'scan'): T {
   const found = allowed.find((value) => value === text.toLowerCase());
-  if (found === undefined) throw new UsageError(`--${flag} ${text} must be one of ${allowed.join(', ')}.`, 'scan');
+  if (found === undefined) throw new UsageError(`--${flag} ${text} must be one of ${allowed.join(', ')}.`, command);
   return found;
 }
 

@@ -83,6 +83,9 @@ function numbersOf(result: ScanResult, terminal: Pick<Terminal, 'color'>, dash: 
     row('Violations', paint(terminal, 'bold', String(result.violations_count ?? dash))),
     ...IMPACTS.map((impact) => `  ${impact.padEnd(10)}${String(counts[impact] ?? dash).padStart(width)}`),
     ...(result.known_issues ? knownRows(result, result.known_issues) : []),
+    ...((result.score_without_decisions ?? result.score) === result.score
+      ? []
+      : [row('Decided', `score ${result.score_without_decisions} without faults that a person confirmed`)]),
     ...(result.baseline && result.baseline.new !== null && result.baseline.check === undefined
       ? [baselineRow(result.baseline, terminal)]
       : []),

@@ -49,7 +49,7 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'webhook.disable': 'Webhook disabled',
   'webhook.rotate': 'Secret of a webhook replaced',
   'webhook.delete': 'Webhook deleted',
-  'known-issue.add': 'Known issue accepted',
+  'known-issue.add': 'Known issue accepted or decided',
   'known-issue.change': 'Known issue changed',
   'known-issue.remove': 'Known issue removed',
   'known-issue.declare': 'Known issues of a manifest changed',

@@ -2,9 +2,25 @@
 import type { FastifyRequest } from 'fastify';
 import { auditName } from '../../core/accounts.ts';
 import { readDateTime } from '../../core/date-time.ts';
-import { endMistake, isEnding, readSite, targetMistake, type KnownIssue } from '../../core/scan/known-issues.ts';
+import {
+  endMistake,
+  isDecision,
+  isEnding,
+  readSite,
+  targetMistake,
+  type KnownIssue,
+  type KnownIssueExample,
+  type KnownIssueTarget,
+} from '../../core/scan/known-issues.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { changeableOf, type ChangedKnownIssue, type KnownIssueChange, type KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
+import { findAbout, toExample } from '../../report/causes/known.ts';
+import {
+  changeableOf,
+  type ChangedKnownIssue,
+  type KnownIssueChange,
+  type KnownIssueRow,
+  type SiteMatches,
+} from '../../stores/known-issues/known-issues.ts';
 import { ApiError, ValidationFailure, type ValidationType } from '../http/errors.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { etagOf, readToMatch } from '../http/preconditions.ts';
@@ -20,6 +36,8 @@ export interface WantedKnownIssue extends Omit<KnownIssue, 'id' | 'expiresAt'> {
   site: string;
   /** A date and time. */
   expires_at: string;
+  /** The scan that shows it. */
+  scan_id?: string;
 }
 export type WantedChange = Partial<Pick<WantedKnownIssue, 'reason' | 'owner' | 'expires_at'>>;
 
@@ -31,13 +49,18 @@ export function statusOf({ expiresAt }: Pick<KnownIssueRow, 'expiresAt'>, now: D
   return isEnding(expiresAt.toISOString(), now.toISOString()) ? 'ending' : 'live';
 }
 
+/** What it covers in the newest scan that matched it, else in the scan in which it was accepted. */
+export const exampleOf = (issue: KnownIssueRow, matches: SiteMatches | null | undefined): KnownIssueExample | undefined =>
+  matches?.examples?.[issue.id] ?? issue.example;
+
 export const knownIssueTag = (issue: KnownIssueRow): string => etagOf(changeableOf(issue));
 
 /** @throws ApiError or ValidationFailure from each method if the request is refused */
 export function createKnownIssueManagement({ now, logger }: KnownIssueManagementDeps) {
   async function record(request: FastifyRequest, action: 'add' | 'change' | 'remove', issue: KnownIssueRow): Promise<void> {
-    const { id, site, expiresAt, owner } = issue;
-    const subject = action === 'remove' ? `${site} ${id}` : `${site} ${id} until ${expiresAt.toISOString()}, ${owner}`;
+    const { id, kind = 'accepted', site, expiresAt, owner } = issue;
+    const what = isDecision(issue) ? `${site} ${id} ${kind}` : `${site} ${id}`;
+    const subject = action === 'remove' ? what : `${what} until ${expiresAt.toISOString()}, ${owner}`;
     // Repeated requests add one issue, and one entry.
     await recordChange(request, logger, { action: `known-issue.${action}`, subject, ...(action === 'add' && { once: id }) });
   }
@@ -52,11 +75,17 @@ export function createKnownIssueManagement({ now, logger }: KnownIssueManagement
     find,
 
     /** @param id a repeated call with the same one adds nothing. Default: random */
-    async add(request: FastifyRequest, { site, expires_at: ends, ...issue }: WantedKnownIssue, id?: string): Promise<KnownIssueRow> {
+    async add(
+      request: FastifyRequest,
+      { site, expires_at: ends, scan_id: scanId, ...issue }: WantedKnownIssue,
+      id?: string,
+    ): Promise<KnownIssueRow> {
       const mistake = targetMistake(issue);
       if (mistake !== null) throw refusal([], mistake, 'known_issue.target');
+      const example = scanId === undefined ? null : await findExample(request, scanId.toLowerCase(), issue);
       const fields = {
         ...issue,
+        ...(example !== null && { example }),
         site: checkedSite(site),
         expiresAt: checkedEnd(ends, now()),
         createdBy: auditName(callerOf(request).actor),
@@ -85,6 +114,16 @@ export function createKnownIssueManagement({ now, logger }: KnownIssueManagement
       return removed;
     },
   };
+}
+
+/** What it covers in a scan. Null if the report does not show it, or is not stored. @throws ApiError if there is no such scan */
+async function findExample(request: FastifyRequest, scanId: string, target: KnownIssueTarget): Promise<KnownIssueExample | null> {
+  const row = await storesOf(request).scans.find(scanId);
+  if (row === null) throw new ApiError('scan_not_found');
+  // It is only for lists, so that an outage of the object store changes nothing else.
+  const view = row.reports === null ? null : await request.server.scanViews.readView(row).catch(() => null);
+  const cause = view === null ? undefined : findAbout(isDecision(target) ? view.review_groups : view.groups, target);
+  return cause === undefined ? null : toExample(scanId, cause);
 }
 
 function made(change: ChangedKnownIssue): KnownIssueRow {

@@ -6,6 +6,7 @@ import { readDateTime } from '../../core/date-time.ts';
 import {
   ENDING_DAYS,
   KNOWN_ISSUE_FIELDS,
+  KNOWN_ISSUE_KINDS,
   KNOWN_ISSUE_MAX_DAYS,
   KNOWN_ISSUES_MAX,
   readSite,
@@ -36,7 +37,7 @@ import { storesOf } from './scoped-stores.ts';
 const { reason, owner } = KNOWN_ISSUE_FIELDS;
 const end = Type.String({
   format: 'date-time',
-  description: `When it ends, at most ${KNOWN_ISSUE_MAX_DAYS} days from now. From then on it counts as a violation again.`,
+  description: `When it ends, at most ${KNOWN_ISSUE_MAX_DAYS} days from now. From then on it counts as if it did not exist.`,
 });
 
 /** In examples: an end that may be sent as it is, because a fixed one would soon be past or is too far ahead. */
@@ -52,6 +53,9 @@ export const NewKnownIssue = Type.Object(
     }),
     ...KNOWN_ISSUE_FIELDS,
     expires_at: end,
+    scan_id: Type.Optional(
+      Type.String({ format: 'uuid', description: 'The scan that shows it: lists then have its severity, and an example of an element.' }),
+    ),
   },
   {
     title: 'NewKnownIssue',
@@ -77,6 +81,7 @@ export const ListedKnownIssue = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
     site: Type.String(),
+    kind: growing(KNOWN_ISSUE_KINDS, { description: 'What a person says: see the request.' }),
     fingerprint: nullable(Type.String({ description: 'The fingerprint of a root cause. Null: it has a rule and a selector.' })),
     rule: nullable(Type.String({ description: 'The ID of a rule.' })),
     selector: nullable(Type.String({ description: 'The selector of the elements.' })),
@@ -84,7 +89,7 @@ export const ListedKnownIssue = Type.Object(
     owner: Type.String(),
     expires_at: Type.String({ format: 'date-time' }),
     status: growing(KNOWN_ISSUE_STATUSES, {
-      description: `ending: within ${ENDING_DAYS} days. ended: it counts as a violation again, and is removed 90 days after its end.`,
+      description: `ending: within ${ENDING_DAYS} days. ended: it has no effect any more, and is removed 90 days after its end.`,
     }),
     created_by: Type.String({ description: 'An e-mail address, or `key:` and the ID of an API key, or `manifest`.' }),
     created_at: Type.String({ format: 'date-time' }),
@@ -109,15 +114,16 @@ const SCHEMAS = {
   add: {
     ...shared,
     operationId: 'addKnownIssue',
-    summary: 'Accept a known issue',
+    summary: 'Accept a known issue, or decide what needs review',
     description:
       'Either `fingerprint`, or `rule` and `selector`. Scans of the site that start afterwards show what it covers as known, and judge their ' +
-      `thresholds without it. A site can have ${KNOWN_ISSUES_MAX} known issues.`,
+      'thresholds without it; or, with `kind`, count what needs review as fine or as a violation. ' +
+      `A site can have ${KNOWN_ISSUES_MAX} known issues.`,
     security: keyOrSession('known-issues:write'),
     body: NewKnownIssue,
     response: {
       201: created('The new known issue.', reference(ListedKnownIssue), { knownIssue: EXAMPLES.knownIssue }, ['ETag']),
-      ...refusals([...CHANGES, ...WITH_BODY, 'too_many_known_issues', 'known_issue_exists']),
+      ...refusals([...CHANGES, ...WITH_BODY, 'scan_not_found', 'too_many_known_issues', 'known_issue_exists']),
     },
   },
   list: {
@@ -210,6 +216,7 @@ export const knownIssueRoutes: FastifyPluginAsyncTypebox = async (scope) => {
 const toListed = (issue: KnownIssueRow, now: Date): Static<typeof ListedKnownIssue> => ({
   id: issue.id,
   site: issue.site,
+  kind: issue.kind ?? 'accepted',
   fingerprint: issue.fingerprint ?? null,
   rule: issue.rule ?? null,
   selector: issue.selector ?? null,

@@ -80,6 +80,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       change: (issueId: string, change: Parameters<typeof knownIssues.change>[2], read?: KnownIssueRow) =>
         knownIssues.change(id, issueId, change, read),
       remove: (issueId: string) => knownIssues.remove(id, issueId),
+      about: (site: string, targets: Parameters<typeof knownIssues.about>[2], now: Date) => knownIssues.about(id, site, targets, now),
       matchesOf: (site: string) => knownIssues.matchesOf(id, site),
       matchesOfSites: (sites: readonly string[]) => knownIssues.matchesOfSites(id, sites),
     },

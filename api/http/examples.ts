@@ -110,6 +110,7 @@ const delivery = {
 const knownIssue = {
   id: '5b0c7f3e-0f0a-4f0e-8f6b-2a9d1c3e4f50',
   site: 'www.example.com',
+  kind: 'accepted',
   fingerprint: '8f14e45fceea167a',
   rule: null,
   selector: null,

@@ -1,9 +1,10 @@
-/** `curbcut accept SCAN`: accepts violations of a scan until a date, in a KnownIssues manifest. */
+/** `curbcut accept SCAN`: accepts violations of a scan until a date, or decides what needs review, in a KnownIssues manifest. */
 import { readFile } from 'node:fs/promises';
 import { Value } from 'typebox/value';
 import { readDateTime } from '../../core/date-time.ts';
-import { endMistake, KNOWN_ISSUE_FIELDS, KNOWN_ISSUE_MAX_DAYS } from '../../core/scan/known-issues.ts';
+import { endMistake, KNOWN_ISSUE_FIELDS, KNOWN_ISSUE_KINDS, KNOWN_ISSUE_MAX_DAYS } from '../../core/scan/known-issues.ts';
 import { siteFrom } from '../links.ts';
+import { oneOf } from '../options.ts';
 import { CliError, errorMessage, printable, printableLines, UsageError } from '../errors.ts';
 import { type Acceptance, causeLines, type Choice, mergeAcceptance, type Merged, selectTargets, siteOfReport } from './accepted-issues.ts';
 import { numberOf } from '../values.ts';
@@ -17,7 +18,13 @@ const ACCEPTED = 'What is accepted:';
 const WHY = 'Why, and how long (all three are needed):';
 
 const OPTIONS = {
-  all: { meaning: 'all root causes with violations that are not known yet', group: ACCEPTED },
+  kind: {
+    value: 'KIND',
+    choices: KNOWN_ISSUE_KINDS,
+    meaning: 'accepted (default) is about violations; fine and fault decide about elements that need review: a fault counts as a violation',
+    group: ACCEPTED,
+  },
+  all: { meaning: 'all root causes with violations that are not known yet, or that need review', group: ACCEPTED },
   fingerprint: { value: 'F', multiple: true, meaning: 'this root cause; may be given several times', group: ACCEPTED },
   rule: { value: 'R', meaning: 'the elements of this rule with exactly the selector of --selector', group: ACCEPTED },
   selector: { value: 'S', meaning: 'the selector of the elements; needs --rule', group: ACCEPTED },
@@ -38,7 +45,7 @@ const OPTIONS = {
 export const accept = defineCommand(
   {
     description:
-      'Accepts violations of a scan, or of a JSON export, until a date: writes them into a KnownIssues manifest, which you commit and apply or use with curbcut scan --local --known-issues. Scans then judge their thresholds without them. Without a choice, it lists the root causes.',
+      'Accepts violations of a scan, or of a JSON export, until a date: writes them into a KnownIssues manifest, which you commit and apply or use with curbcut scan --local --known-issues. Scans then judge their thresholds without them. With --kind it decides what needs review. Without a choice, it lists the root causes.',
     examples: `  curbcut accept report.json --all --reason "Found before we tested." --owner "web team" --until 2027-01-31 -o known-issues.yaml
   curbcut accept latest --rule image-alt --selector 'header > .logo' --reason "Redesign in May." --owner ada --until 2027-05-31`,
     exits: `  0    the manifest was written, or there is nothing to accept
@@ -50,6 +57,7 @@ export const accept = defineCommand(
     const { output: file, all: keep } = values;
     const now = new Date();
     const choice = choiceOf(values);
+    const kind = oneOf('kind', values.kind ?? 'accepted', KNOWN_ISSUE_KINDS, 'accept');
     const described = { ...describedBy(values, now), name: nameOf(values.name), keep };
     const maxWaitSeconds = numberOf('accept', 'max-wait', values['max-wait'], false)!;
     const progress = values.quiet ? noProgress() : showProgress(context.stderr);
@@ -57,15 +65,16 @@ export const accept = defineCommand(
       const { report } = await readSource(source, context, { maxWaitSeconds, progress });
       if (choice === null)
         throw new UsageError(
-          ['What is accepted? Give --fingerprint, --rule with --selector, or --all.', ...understood(source, () => causeLines(report))].join(
-            '\n',
-          ),
+          [
+            'What is accepted? Give --fingerprint, --rule with --selector, or --all.',
+            ...understood(source, () => causeLines(report, kind)),
+          ].join('\n'),
           'accept',
         );
-      const { targets, host } = understood(source, () => ({ targets: selectTargets(report, choice), host: siteOfReport(report) }));
-      const acceptance = { ...described, targets, site: values.site === undefined ? host : siteFrom('accept', 'site', values.site) };
+      const { targets, host } = understood(source, () => ({ targets: selectTargets(report, choice, kind), host: siteOfReport(report) }));
+      const acceptance = { ...described, kind, targets, site: values.site === undefined ? host : siteFrom('accept', 'site', values.site) };
       const merged = mergeAcceptance(file === undefined ? '' : await existingText(file), file ?? 'the manifest', acceptance, now);
-      if (merged.added + merged.changed === 0) progress.note('There is nothing to accept: no violation that is not a known issue.');
+      if (merged.added + merged.changed === 0) progress.note('There is nothing to accept or decide.');
       else await write(merged, file, values.quiet, context);
       return 0;
     } finally {

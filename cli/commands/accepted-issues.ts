@@ -3,7 +3,7 @@ import { Document, isMap, type YAMLMap, type YAMLSeq } from 'yaml';
 import { readDateTime } from '../../core/date-time.ts';
 import { API_VERSION } from '../../core/protocol/custom-resources.ts';
 import { type DeclaredKnownIssue, KNOWN_ISSUES_KIND } from '../../core/protocol/known-issues-resources.ts';
-import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
+import { isDecision, KNOWN_ISSUES_MAX, type KnownIssueKind } from '../../core/scan/known-issues.ts';
 import { CliError, printable } from '../errors.ts';
 import { siteOf } from '../../core/scan/site.ts';
 import { elementPath, testedPages } from '../../report/schema/page.ts';
@@ -29,32 +29,33 @@ const NAMED_MAX = 10;
 export const siteOfReport = ({ scan }: Report): string => siteOf(scan.url);
 
 /** Selects in a report. @throws CliError if it does not have what is chosen */
-export function selectTargets(report: Report, choice: Choice): Target[] {
+export function selectTargets(report: Report, choice: Choice, kind: KnownIssueKind): Target[] {
   if (report.fingerprint_version !== FINGERPRINT_VERSION)
     throw new CliError('The scan was made by another version, which tells root causes apart in another way.', 'Scan the site again.');
-  if ('all' in choice) return openCauses(report).map(targetOf);
-  if ('rule' in choice) return [targetOfElements(report, choice)];
-  const groups = new Map(report.groups.map((group) => [group.fingerprint, group]));
+  if ('all' in choice) return openCauses(report, kind).map(targetOf);
+  if ('rule' in choice) return [targetOfElements(report, choice, kind)];
+  const groups = new Map((kind === 'accepted' ? report.groups : report.review_groups).map((group) => [group.fingerprint, group]));
   return [...new Set(choice.fingerprints)].map((fingerprint) => {
     const group = groups.get(fingerprint);
-    if (group === undefined) throw new CliError(`The scan has no root cause ${printable(fingerprint)}.`, ...causeLines(report));
+    if (group === undefined) throw new CliError(`The scan has no root cause ${printable(fingerprint)}.`, ...causeLines(report, kind));
     return targetOf(group);
   });
 }
 
-/** The root causes of a report with violations that are not known, one per line, to choose from. */
-export function causeLines(report: Report): string[] {
-  const causes = openCauses(report);
-  if (causes.length === 0) return ['It has no violation that is not a known issue.'];
+/** The root causes of a report with violations that are not known, or that need review, one per line, to choose from. */
+export function causeLines(report: Report, kind: KnownIssueKind): string[] {
+  const causes = openCauses(report, kind);
+  if (causes.length === 0) return [kind === 'accepted' ? 'It has no violation that is not a known issue.' : 'Nothing in it needs review.'];
   const more = causes.length - NAMED_MAX;
   return [
     'Its root causes, worst first:',
     ...causes.slice(0, NAMED_MAX).map((group) => `  ${group.fingerprint}  ${describe(group)}`),
-    ...(more > 0 ? [`  and ${more} more, in groups of the JSON export`] : []),
+    ...(more > 0 ? [`  and ${more} more, in ${kind === 'accepted' ? 'groups' : 'review_groups'} of the JSON export`] : []),
   ];
 }
 
-const openCauses = ({ groups }: Report): RootCause[] => groups.filter(({ elements, known_elements: known = 0 }) => elements > known);
+const openCauses = ({ groups, review_groups }: Report, kind: KnownIssueKind): RootCause[] =>
+  kind === 'accepted' ? groups.filter(({ elements, known_elements: known = 0 }) => elements > known) : review_groups;
 
 const targetOf = (group: RootCause): Target => ({ target: { fingerprint: group.fingerprint }, comment: describe(group) });
 
@@ -62,22 +63,23 @@ function describe({ rule, help, elements, pages, page_urls: [page = ''] }: RootC
   return printable(`${rule}: ${help} (${plural(elements, 'element')} on ${plural(pages, 'page')}, first on ${page})`);
 }
 
-function targetOfElements({ pages }: Report, { rule, selector }: { rule: string; selector: string }): Target {
+function targetOfElements({ pages }: Report, { rule, selector }: { rule: string; selector: string }, kind: KnownIssueKind): Target {
   const ofRule = testedPages(pages).map((page) =>
-    page.violations.filter((violation) => violation.rule === rule).flatMap(({ nodes }) => nodes),
+    page[kind === 'accepted' ? 'violations' : 'needs_review'].filter((finding) => finding.rule === rule).flatMap(({ nodes }) => nodes),
   );
   const counts = ofRule.map((nodes) => nodes.filter((node) => elementPath(node) === selector).length).filter((count) => count > 0);
   const elements = counts.reduce((sum, count) => sum + count, 0);
   if (elements > 0) return { target: { rule, selector }, comment: `${plural(elements, 'element')} on ${plural(counts.length, 'page')}` };
   const others = [...new Set(ofRule.flat().map(elementPath))];
   throw new CliError(
-    `The scan has no violation of the rule ${printable(rule)} with the selector ${printable(selector)}.`,
+    `The scan has no ${kind === 'accepted' ? 'violation' : 'element to review'} of the rule ${printable(rule)} with the selector ${printable(selector)}.`,
     ...(others.length === 0 ? [] : ['Selectors of this rule:', ...others.slice(0, NAMED_MAX).map((one) => `  ${printable(one)}`)]),
   );
 }
 
 /** What is accepted, and the manifest that gets it. */
 export interface Acceptance {
+  kind: KnownIssueKind;
   targets: readonly Target[];
   site: string;
   /** Of the manifest. Undefined: that of the file's manifest for the site, else made from the site. */
@@ -138,17 +140,20 @@ function put(
   now: Date,
 ): keyof Omit<Merged, 'text'> {
   const { reason, owner, expiresAt, keep } = acceptance;
-  const about = issues.items.filter((item): item is YAMLMap => isMap(item) && isAbout(item, target));
+  const kind = acceptance.kind === 'accepted' ? {} : { kind: acceptance.kind };
+  const about = issues.items.filter(
+    (item): item is YAMLMap => isMap(item) && isAbout(item, target) && isDecision(item.toJSON() as object) === isDecision(kind),
+  );
   const isLive = (item: YAMLMap): boolean => readDateTime(String(item.get('expiresAt')))! > now;
   const existing = about.find(isLive) ?? about[0];
   if (existing === undefined) {
-    const item = document.createNode({ ...target, reason, owner, expiresAt } satisfies DeclaredKnownIssue);
+    const item = document.createNode({ ...kind, ...target, reason, owner, expiresAt } satisfies DeclaredKnownIssue);
     item.commentBefore = ` ${comment}`;
     issues.add(item);
     return 'added';
   }
   if (keep && isLive(existing)) return 'kept';
-  for (const [field, value] of Object.entries({ reason, owner, expiresAt })) existing.set(field, value);
+  for (const [field, value] of Object.entries({ ...kind, reason, owner, expiresAt })) existing.set(field, value);
   return 'changed';
 }
 

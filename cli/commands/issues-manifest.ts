@@ -5,7 +5,7 @@ import { isNode, LineCounter, parseAllDocuments, Schema, type Document } from 'y
 import { readDateTime } from '../../core/date-time.ts';
 import { API_VERSION } from '../../core/protocol/custom-resources.ts';
 import { KNOWN_ISSUES_KIND, KnownIssuesSpec } from '../../core/protocol/known-issues-resources.ts';
-import { endMistake, readSite, SAME_TARGET, targetKey, targetMistake, type KnownIssue } from '../../core/scan/known-issues.ts';
+import { claimKey, endMistake, readSite, SAME_TARGET, targetMistake, type KnownIssue } from '../../core/scan/known-issues.ts';
 import { CliError, errorMessage } from '../errors.ts';
 
 /** A manifest, and the document of the file that it was read from. */
@@ -108,7 +108,7 @@ function manifestOf({ apiVersion, metadata, spec }: Resource, now: Date): ReadMa
     if (ends <= now) continue;
     const end = endMistake(ends, now);
     if (end !== null) return wrong([...at, 'expiresAt'], end);
-    const key = targetKey(issue);
+    const key = claimKey(issue);
     if (live.has(key)) return wrong(at, SAME_TARGET);
     live.add(key);
   }

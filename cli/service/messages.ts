@@ -44,13 +44,15 @@ export type Accepted = Static<typeof Accepted>;
 
 const { event, status: _status, ...ended } = CompleteEvent.properties;
 const { url, report_url, known_issues, queue } = FullScanResult.properties;
-const { score_without_known, violations_new_or_open, ...always } = ended;
+const { score_without_known, score_without_decisions, violations_new_or_open, ...always } = ended;
 
 /** A scan, as a poll or the `complete` event describes it. */
 export const ScanResult = Type.Object({
   ...always,
   status: Status,
-  ...Type.Partial(Type.Object({ url, report_url, known_issues, queue, score_without_known, violations_new_or_open })).properties,
+  ...Type.Partial(
+    Type.Object({ url, report_url, known_issues, queue, score_without_known, score_without_decisions, violations_new_or_open }),
+  ).properties,
   baseline: Type.Optional(nullable(open(ComparisonResult))),
   metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
 });

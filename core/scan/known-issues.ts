@@ -1,6 +1,8 @@
-/** Known issues: violations that an organisation accepts for a site until a date. Reports show them; thresholds do not count them. */
+/** Known issues of a site, until a date: violations that thresholds do not count, and decisions about elements that need review. */
 import { Type, type Static } from 'typebox';
+import { oneOf } from '../schemas.ts';
 import type { Counts } from './counts.ts';
+import type { Impact } from './impacts.ts';
 import { siteOf } from './site.ts';
 
 /** The latest end of a known issue, in days from now. */
@@ -19,8 +21,18 @@ const DAY_MS = 86_400_000;
 /** The longest texts of a known issue, in characters. */
 export const KNOWN_ISSUE_TEXT_MAX = { selector: 1000, reason: 300, owner: 100 } as const;
 
+/** `accepted` is about violations. `fine` and `fault` decide about elements that need review: a `fault` counts as a violation. */
+export const KNOWN_ISSUE_KINDS = ['accepted', 'fine', 'fault'] as const;
+export type KnownIssueKind = (typeof KNOWN_ISSUE_KINDS)[number];
+
 /** What a known issue is about, why it is accepted, by whom, and until when. It has `fingerprint`, or `rule` and `selector`. */
 export const KNOWN_ISSUE_FIELDS = {
+  kind: Type.Optional(
+    oneOf(KNOWN_ISSUE_KINDS, {
+      description:
+        '`accepted` (default) is about violations. `fine` and `fault` are about what needs review: a `fault` counts as a violation.',
+    }),
+  ),
   fingerprint: Type.Optional(
     Type.String({ pattern: '^[0-9a-f]{16}$', description: 'The fingerprint of a root cause, as in the JSON export.' }),
   ),
@@ -40,12 +52,12 @@ export const KNOWN_ISSUE_FIELDS = {
         'With rule: the selector of the elements, exactly as reports show it. Those of frames and shadow hosts precede it, separated by " >>> ".',
     }),
   ),
-  reason: Type.String({ minLength: 1, maxLength: KNOWN_ISSUE_TEXT_MAX.reason, pattern: '\\S', description: 'Why it is accepted.' }),
+  reason: Type.String({ minLength: 1, maxLength: KNOWN_ISSUE_TEXT_MAX.reason, pattern: '\\S', description: 'Why it is so.' }),
   owner: Type.String({
     minLength: 1,
     maxLength: KNOWN_ISSUE_TEXT_MAX.owner,
     pattern: '\\S',
-    description: 'Who sees to it that it is fixed: a person or a team.',
+    description: 'Who sees to it that it is fixed, or has decided: a person or a team.',
   }),
 };
 
@@ -53,11 +65,25 @@ export const KNOWN_ISSUE_FIELDS = {
 export const KnownIssue = Type.Object({
   id: Type.String({ minLength: 1, maxLength: 128 }),
   ...KNOWN_ISSUE_FIELDS,
-  /** ISO 8601. From then on it counts as a violation again. */
+  /** ISO 8601. From then on it counts as if it did not exist. */
   expiresAt: Type.String({ maxLength: 40 }),
 });
 export type KnownIssue = Static<typeof KnownIssue>;
-export type KnownIssueTarget = Pick<KnownIssue, 'fingerprint' | 'rule' | 'selector'>;
+export type KnownIssueTarget = Pick<KnownIssue, 'kind' | 'fingerprint' | 'rule' | 'selector'>;
+
+export const isDecision = ({ kind = 'accepted' }: Pick<KnownIssue, 'kind'>): boolean => kind !== 'accepted';
+
+/** What a known issue covers, as a scan found it: a root cause, and the first of its elements. */
+export interface KnownIssueExample {
+  scanId: string;
+  fingerprint: string;
+  rule: string;
+  impact: Impact;
+  selector: string;
+  pageUrl: string;
+  elements: number;
+  pages: number;
+}
 
 /** The known issues of a scan: chosen once, when its Job is created. */
 export const ChosenKnownIssues = Type.Object({
@@ -93,6 +119,8 @@ export function readSite(text: string): string | null {
 
 /** Identifies what a known issue is about. */
 export const targetKey = ({ fingerprint, rule, selector }: KnownIssueTarget): string => fingerprint ?? placeKey(rule!, selector!);
+/** What one known issue of a site has. Whether something is a fault, and whether it is accepted, are two questions. */
+export const claimKey = (issue: KnownIssueTarget): string => (isDecision(issue) ? `review\n${targetKey(issue)}` : targetKey(issue));
 /** The key of elements with one selector that fail one rule. */
 export const placeKey = (rule: string, selector: string): string => `${rule}\n${selector}`;
 
@@ -117,7 +145,9 @@ export interface KnownOutcome {
   /** 0 to 100, one decimal. */
   score: number;
   violations: Counts;
-  /** The numbers of known issues that matched a violation, and that matched none. */
+  /** The score without confirmed faults. Only if there are decisions. */
+  scoreWithoutDecisions?: number;
+  /** The numbers of known issues that matched an element, and that matched none. */
   matched: number;
   unmatched: number;
   /** How many of all end within 30 days. */

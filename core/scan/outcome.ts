@@ -19,6 +19,8 @@ export interface Outcome {
 export const withoutKnown = ({ score, violations, known }: Pick<Outcome, 'score' | 'violations' | 'known'>) =>
   known ?? { score, violations };
 
+type ScoresOf<Score> = Omit<KnownOutcome, 'score' | 'scoreWithoutDecisions'> & { score: Score; scoreWithoutDecisions?: Score };
+
 /** An outcome in the status of a custom resource. Kubernetes advises against floating-point numbers, so the score is a string. */
 export interface OutcomeStatus {
   /** A decimal number: `"97.5"`. */
@@ -27,8 +29,13 @@ export interface OutcomeStatus {
   pages?: { scanned: number; failed: number };
   /** Chosen before the Job is created; what the comparison says is added at the end. */
   baseline?: BaselineOutcome;
-  known?: Omit<KnownOutcome, 'score'> & { score: string };
+  known?: ScoresOf<string>;
 }
+
+const withScores = <From, To>({ scoreWithoutDecisions: decided, ...known }: ScoresOf<From>, to: (score: From) => To): ScoresOf<To> => ({
+  ...{ ...known, score: to(known.score) },
+  ...(decided !== undefined && { scoreWithoutDecisions: to(decided) }),
+});
 
 type Comparisons = 'baseline' | 'known';
 
@@ -44,7 +51,7 @@ export function toOutcomeStatus({
     violations,
     pages: { scanned: pages.scanned, failed: pages.failed },
     ...(baseline && { baseline }),
-    ...(known && { known: { ...known, score: String(known.score) } }),
+    ...(known && { known: withScores(known, String) }),
   };
 }
 
@@ -57,6 +64,6 @@ export function fromOutcomeStatus({ score, violations, pages, baseline, known }:
     violations,
     pages: { scanned, failed, total: scanned + failed },
     ...(baseline && { baseline }),
-    ...(known && { known: { ...known, score: Number(known.score) } }),
+    ...(known && { known: withScores(known, Number) }),
   };
 }

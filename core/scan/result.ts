@@ -135,11 +135,18 @@ export const ScanResult = Type.Object(
         description: 'The score without known issues, which `min_score` judges. Null without a result.',
       }),
     ),
+    score_without_decisions: nullable(
+      Type.Number({
+        minimum: 0,
+        maximum: 100,
+        description: 'The score without elements that a person has confirmed as faults. Null without a result.',
+      }),
+    ),
     violations_new_or_open: resultCount('The violations that are not known issues, which the other thresholds judge.'),
     known_issues: nullable(
       Type.Object(
         {
-          matched: count('Known issues that matched a violation.'),
+          matched: count('Known issues that matched an element.'),
           unmatched: count('Known issues that matched none, and may be out of date.'),
           ending: count('Known issues that end within 30 days of the scan.'),
         },
@@ -163,6 +170,7 @@ const NUMBERS = [
   'violations_moderate',
   'violations_minor',
   'score_without_known',
+  'score_without_decisions',
   'violations_new_or_open',
 ] as const;
 
@@ -190,6 +198,7 @@ export function scoreAndCounts(
     violations_moderate: outcome?.violations.moderate ?? null,
     violations_minor: outcome?.violations.minor ?? null,
     score_without_known: open?.score ?? null,
+    score_without_decisions: outcome && (outcome.known?.scoreWithoutDecisions ?? outcome.score),
     violations_new_or_open: open?.violations.total ?? null,
   };
 }

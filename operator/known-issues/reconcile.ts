@@ -18,7 +18,7 @@ import {
   KNOWN_ISSUES_MAX,
   readSite,
   SAME_TARGET,
-  targetKey,
+  claimKey,
   targetMistake,
 } from '../../core/scan/known-issues.ts';
 import type { SiteMatches } from '../../stores/known-issues/known-issues.ts';
@@ -129,11 +129,11 @@ function isStored(declaration: Declaration, live: number, stored: StoredDeclarat
 }
 
 function changesOf(stored: StoredDeclaration | null, { site, issues }: Declaration): Record<string, number> {
-  const before = new Map(stored?.site === site ? stored.issues.map((issue) => [targetKey(issue), issue]) : []);
-  const kept = issues.filter((issue) => before.has(targetKey(issue)));
+  const before = new Map(stored?.site === site ? stored.issues.map((issue) => [claimKey(issue), issue]) : []);
+  const kept = issues.filter((issue) => before.has(claimKey(issue)));
   return {
     added: issues.length - kept.length,
-    changed: kept.filter((issue) => !isDeepStrictEqual(before.get(targetKey(issue)), issue)).length,
+    changed: kept.filter((issue) => !isDeepStrictEqual(before.get(claimKey(issue)), issue)).length,
     removed: (stored?.issues.length ?? 0) - kept.length,
   };
 }
@@ -242,7 +242,7 @@ function judge({ issues: declared }: KnownIssuesSpec, { holders, free }: Occupie
       refuse('Invalid', 'has no valid target or end');
       continue;
     }
-    const key = targetKey(entry);
+    const key = claimKey(entry);
     if (expiresAt <= now) {
       const other = issues.get(key);
       if (other === undefined || other.issue.expiresAt < expiresAt)

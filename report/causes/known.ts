@@ -1,61 +1,40 @@
-/** Known issues in a report: which elements they cover, and what the scan has without them. Pure. */
+/** Known issues in a report: which elements they cover, an example of them, and what the scan has without them. Pure. */
 import {
+  isDecision,
   isEnding,
-  placeKey,
   targetKey,
   type ChosenKnownIssues,
+  type KnownIssueExample,
   type KnownIssueTarget,
   type KnownOutcome,
 } from '../../core/scan/known-issues.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import type { Counts } from '../../core/scan/counts.ts';
-import { noCounts, scanScore, type RuleTally } from '../results/score.ts';
-import { elementPath, type ReportNode, type ReportViolation, type TestedPage } from '../schema/page.ts';
+import { countViolations, noCounts, scanScore, sumCounts, type RuleTally } from '../results/score.ts';
+import { elementPath, type ReportViolation, type TestedPage } from '../schema/page.ts';
 import type { Report, ReportKnownIssue, ReportKnownIssues } from '../schema/report.ts';
 import { KNOWN_MARKS_MAX, type KnownMark, type RootCause } from '../schema/root-cause.ts';
-import { rootCauseFingerprint } from './root-causes.ts';
-
-type Node = Pick<ReportNode, 'html' | 'landmark' | 'contrast' | 'frame_path' | 'shadow_path' | 'selector'>;
-
-/** Finds the key of the known issue that covers an element; see `targetKey`. */
-export interface KnownMatcher {
-  of(rule: string, node: Node): string | undefined;
-  /** The same for elements of which only the root cause is known. */
-  ofCause(fingerprint: string): string | undefined;
-}
-
-export const NONE_KNOWN: KnownMatcher = { of: () => undefined, ofCause: () => undefined };
-
-/** A known issue by root cause precedes one by rule and selector. */
-export function knownMatcher(issues: readonly KnownIssueTarget[]): KnownMatcher {
-  const keys = new Set(issues.map(targetKey));
-  const known = (key: string): string | undefined => (keys.has(key) ? key : undefined);
-  return {
-    of: (rule, node) => known(rootCauseFingerprint(rule, node)) ?? known(placeKey(rule, elementPath(node))),
-    ofCause: known,
-  };
-}
+import { confirmedOf, undecidedPage } from './decisions.ts';
+import { accepted, firstByKey, knownMatcher, matcherOf, type KnownMatcher, type MatchedNode } from './known-matcher.ts';
+import { rootCauseFingerprint, rootCausesOf } from './root-causes.ts';
 
 /** Finds the known issues that a report lists. */
 export interface KnownIssueFinder {
   /** The one that covers an element. */
-  of(rule: string, node: Node): ReportKnownIssue | null;
+  of(rule: string, node: MatchedNode): ReportKnownIssue | null;
   /** Whether all elements are covered. */
   coversAll(violation: ReportViolation): boolean;
 }
 
 export function knownIssueFinder({ known_issues: known }: Pick<Report, 'known_issues'>): KnownIssueFinder {
-  const issues = known?.issues ?? [];
-  const matcher = knownMatcher(issues);
+  const issues = accepted(known?.issues ?? []);
+  const matcher = matcherOf(issues);
   const byKey = firstByKey(issues);
   return {
     of: (rule, node) => byKey.get(matcher.of(rule, node) ?? '') ?? null,
     coversAll: (violation) => issues.length > 0 && cover(violation, matcher, new Map()) >= violation.nodes_total,
   };
 }
-
-const firstByKey = <T extends KnownIssueTarget>(issues: readonly T[]): Map<string, T> =>
-  new Map(issues.toReversed().map((issue) => [targetKey(issue), issue]));
 
 /** Numbers of known elements, by root cause and by the key of the known issue. */
 type Covered = Map<string, Map<string, number>>;
@@ -76,20 +55,48 @@ export function applyKnownIssues(
   const violations = noCounts();
   const tallies = tested.map((page) => openTally(page, matcher, covered, violations));
   const score = scanScore(tallies, violations.total);
-  const elements = elementsByKey(covered);
+  const decisions = issues.filter(isDecision);
+  const decided = decidedElements(tested, matcherOf(decisions));
+  const [elements, decidedOf] = [elementsByKey(covered), elementsByKey(decided)];
   const listed = issues.map(({ expiresAt, ...issue }) => ({
     ...issue,
     expires_at: expiresAt,
-    elements: elements.get(targetKey(issue)) ?? 0,
+    elements: (isDecision(issue) ? decidedOf : elements).get(targetKey(issue)) ?? 0,
     ending: isEnding(expiresAt, at),
   }));
   const matched = listed.filter((issue) => issue.elements > 0).length;
   const numbers = { matched, unmatched: partial ? 0 : listed.length - matched, ending: listed.filter(({ ending }) => ending).length };
-  const byKey = firstByKey(listed);
+  const [byKey, faults] = [firstByKey(accepted(listed)), firstByKey(listed.filter(({ kind }) => kind === 'fault'))];
   return {
-    section: { score_without_known: score, violations_new_or_open: violations, ...numbers, issues: listed, left_out: leftOut },
-    groups: groups.map((group) => ({ ...group, ...marksOf(covered.get(group.fingerprint), byKey) })),
+    section: {
+      score_without_known: score,
+      ...(decisions.length > 0 && { score_without_decisions: undecidedScore(tested) }),
+      violations_new_or_open: violations,
+      ...{ ...numbers, issues: listed, left_out: leftOut },
+    },
+    groups: groups.map((group) => {
+      const known = marksOf(covered.get(group.fingerprint), byKey);
+      const marks = [...known, ...marksOf(decided.get(group.fingerprint), faults)].slice(0, KNOWN_MARKS_MAX);
+      const elements = known.reduce((sum, mark) => sum + mark.elements, 0);
+      return { ...group, ...(elements > 0 && { known_elements: elements }), ...(marks.length > 0 && { known: marks }) };
+    }),
   };
+}
+
+function undecidedScore(tested: readonly TestedPage[]): number {
+  const pages = tested.map(undecidedPage);
+  return scanScore(
+    pages.map(({ rules }) => rules),
+    sumCounts(pages.map(({ violations }) => countViolations(violations))).total,
+  );
+}
+
+/** The elements that decisions cover: confirmed faults, and what is fine. */
+function decidedElements(tested: readonly TestedPage[], matcher: KnownMatcher): Covered {
+  const decided: Covered = new Map();
+  for (const { violations, reviewed = [] } of tested)
+    for (const finding of [...confirmedOf(violations), ...reviewed]) cover(finding, matcher, decided);
+  return decided;
 }
 
 /** Counts a page's violations. @returns its rules, without those that fail only on known elements, as if they did not apply */
@@ -133,24 +140,51 @@ function elementsByKey(covered: Covered): Map<string, number> {
   return sums;
 }
 
-function marksOf(
-  cause: ReadonlyMap<string, number> | undefined,
-  issues: ReadonlyMap<string, ReportKnownIssue>,
-): Pick<RootCause, 'known' | 'known_elements'> {
-  if (cause === undefined) return {};
-  const marks = [...cause].map(([key, elements]): KnownMark => {
-    const { id, reason, owner, expires_at } = issues.get(key)!;
-    return { id, reason, owner, expires_at, elements };
-  });
-  return {
-    known_elements: marks.reduce((sum, { elements }) => sum + elements, 0),
-    known: marks.sort((a, b) => b.elements - a.elements || (a.id < b.id ? -1 : 1)).slice(0, KNOWN_MARKS_MAX),
-  };
+/** Most elements first. */
+function marksOf(cause: ReadonlyMap<string, number> = new Map(), issues: ReadonlyMap<string, ReportKnownIssue>): KnownMark[] {
+  return [...cause]
+    .flatMap(([key, elements]): KnownMark[] => {
+      const issue = issues.get(key);
+      if (issue === undefined) return [];
+      const { id, reason, owner, expires_at } = issue;
+      return [{ ...(isDecision(issue) && { kind: 'fault' }), id, reason, owner, expires_at, elements }];
+    })
+    .sort((a, b) => b.elements - a.elements || (a.id < b.id ? -1 : 1));
 }
 
 /** What a report says about its known issues, as the outcome of the scan has it. Undefined without known issues. */
 export function knownOutcomeOf({ known_issues: known }: Pick<Report, 'known_issues'>): KnownOutcome | undefined {
   if (known === undefined) return undefined;
   const { score_without_known: score, violations_new_or_open: violations, matched, unmatched, ending } = known;
-  return { score, violations, matched, unmatched, ending };
+  const scoreWithoutDecisions = known.score_without_decisions;
+  return { score, violations, ...(scoreWithoutDecisions !== undefined && { scoreWithoutDecisions }), matched, unmatched, ending };
+}
+
+/** In characters. */
+const TEXT_MAX = 500;
+const cut = (text: string): string => (text.length <= TEXT_MAX ? text : `${text.slice(0, TEXT_MAX - 1).toWellFormed()}…`);
+
+/** Finds a root cause that a known issue is about. */
+export const findAbout = (causes: readonly RootCause[], { fingerprint, rule, selector }: KnownIssueTarget): RootCause | undefined =>
+  causes.find((cause) => cause.fingerprint === fingerprint || (cause.rule === rule && elementPath(cause.example) === selector));
+
+export const toExample = (
+  scanId: string,
+  { fingerprint, rule, impact, elements, pages, example, page_urls: [url = ''] }: RootCause,
+): KnownIssueExample => ({
+  ...{ scanId, fingerprint, rule: cut(rule), impact, elements, pages },
+  ...{ selector: cut(elementPath(example)), pageUrl: cut(url) },
+});
+
+/** Those of the known issues of a report that matched something, by ID. */
+export function examplesOf({ scan, pages, groups, known_issues: known }: Report): Record<string, KnownIssueExample> {
+  const matched = (known?.issues ?? []).filter(({ elements }) => elements > 0);
+  const fine = matched.some(({ kind }) => kind === 'fine') ? rootCausesOf(pages, 'reviewed') : [];
+  const marked = new Map(groups.flatMap((cause) => (cause.known ?? []).map(({ id }) => [id, cause])));
+  return Object.fromEntries(
+    matched.flatMap((issue) => {
+      const cause = issue.kind === 'fine' ? findAbout(fine, issue) : marked.get(issue.id);
+      return cause === undefined ? [] : [[issue.id, toExample(scan.id, cause)]];
+    }),
+  );
 }

@@ -94,11 +94,11 @@ const compare = (left: string, right: string): number => (left < right ? -1 : le
  * The root causes of the findings of all tested pages, worst first: by impact, then pages, then elements. Rule and fingerprint come
  * last, so that the order is the same in every run. The example is the first element in the scan's order.
  */
-export function rootCausesOf(pages: readonly ReportPage[], list: FindingList): RootCause[] {
+export function rootCausesOf(pages: readonly ReportPage[], list: FindingList | 'reviewed'): RootCause[] {
   const causes = new Map<string, RootCause>();
   for (const page of testedPages(pages)) {
     const onPage = new Set<string>();
-    for (const violation of page[list]) {
+    for (const violation of page[list] ?? []) {
       for (const node of violation.nodes) {
         const fingerprint = rootCauseFingerprint(violation.rule, node);
         const cause = causes.get(fingerprint) ?? newCause(fingerprint, violation, node);

@@ -2,7 +2,7 @@
 import type { BaselineOutcome, BaselineProblem } from '../../core/scan/baseline.ts';
 import { BASELINE_CAUSES_MAX, type Report, type ReportBaseline } from '../schema/report.ts';
 import type { CauseChange, RootCause } from '../schema/root-cause.ts';
-import { NONE_KNOWN, type KnownMatcher } from '../causes/known.ts';
+import { NONE_KNOWN, type KnownMatcher } from '../causes/known-matcher.ts';
 import { UNFAIR_CAVEATS, type Caveat } from './caveats.ts';
 import { checkPage, unknown } from './check.ts';
 import { countedAsNew, diffReduced } from './diff.ts';

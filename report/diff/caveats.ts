@@ -26,7 +26,7 @@ export const UNFAIR_CAVEATS = [
 
 /** A part of the difference that may come from the scans and not from the site. */
 export interface Caveat {
-  reason: (typeof CAVEATS)[number];
+  reason: (typeof CAVEATS)[number] | 'decisions';
   /** A sentence for reports and pages. */
   message: string;
   before: string;
@@ -41,7 +41,7 @@ interface Aspect {
   isAlike?: (before: string, after: string) => boolean;
 }
 
-const ASPECTS: Readonly<Record<Caveat['reason'], Aspect>> = {
+const ASPECTS: Readonly<Record<(typeof CAVEATS)[number], Aspect>> = {
   site: {
     of: ({ url }) => url,
     message: 'The scans begin at different addresses. Pages are compared by their path.',

@@ -99,6 +99,7 @@ export function diffReduced(before: ReducedReport, after: ReducedReport): Report
     unchanged += matched.unchanged;
     for (const [rule, left] of matched.after) added.add(page, rule, left, { states: same.states });
   }
+  const caveats = caveatsBetween(before.about, after.about);
   const diff: ReportDiff = {
     new: added.end(),
     fixed: gone.end().map(withoutKnown),
@@ -109,10 +110,17 @@ export function diffReduced(before: ReducedReport, after: ReducedReport): Report
       only_before: before.pages.size - inBoth - sameBefore,
       only_after: after.pages.size - inBoth - sameAfter,
     },
-    comparable: caveatsBetween(before.about, after.about),
+    comparable: [added, gone, lost].some(({ isDecided }) => isDecided()) ? [...caveats, DECIDED] : caveats,
   };
   return after.about.countsCauses ? diffByCauses(diff) : diff;
 }
+
+const DECIDED: Caveat = {
+  reason: 'decisions',
+  message: 'People have decided about elements that need review. Faults that only one scan has confirmed are neither new nor fixed.',
+  before: '',
+  after: '',
+};
 
 /** The tested page that a page is the same as, if it was not tested itself. */
 export const samePage = (report: ReducedReport, key: string): ReducedPage | undefined => report.pages.get(report.same.get(key) ?? '');
@@ -140,6 +148,7 @@ interface Collected {
 /** Collects the changed elements of a scan by root cause. */
 function createChanges(scan: ReducedReport, other: ReducedReport) {
   const causes = new Map<string, Collected>();
+  const isUndecided = (cause: string): boolean => scan.confirmed.has(cause) && other.undecided.has(cause);
 
   function newCause(fingerprint: string, rule: string, impact: number): Collected {
     const numbers = { elements: 0, pages: 0, in_both: other.fingerprints.has(fingerprint), examples: [], on_new_pages: 0 };
@@ -179,8 +188,11 @@ function createChanges(scan: ReducedReport, other: ReducedReport) {
       }
       for (const [fingerprint, more] of undescribed) count(url, rule, { fingerprint, ...more }, more.elements, onPage);
     },
+    /** Whether root causes are left out because only a decision differs: the other scan has not decided about them. */
+    isDecided: () => [...causes.keys()].some(isUndecided),
     end: (): CauseChange[] =>
       [...causes.values()]
+        .filter(({ change }) => !isUndecided(change.fingerprint))
         .map(({ change, pages, found }) => ({ ...change, pages: pages.size, examples: examplesOf(found) }))
         .sort(
           (a, b) =>

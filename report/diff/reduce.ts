@@ -8,7 +8,7 @@ import { uncounted } from '../results/cap-nodes.ts';
 import { type ReportNode, type ReportPage, type ReportViolation, type TestedPage, testedPages } from '../schema/page.ts';
 import type { Report } from '../schema/report.ts';
 import { isParseable } from '../schema/export-size.ts';
-import { knownMatcher, type KnownMatcher, NONE_KNOWN } from '../causes/known.ts';
+import { knownMatcher, type KnownMatcher, NONE_KNOWN } from '../causes/known-matcher.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import { isGenerated, steadyClasses, steadyFile, steadyName } from '../causes/generated.ts';
 
@@ -76,6 +76,9 @@ export interface ReducedReport {
   hosts: ReadonlySet<string>;
   /** The states that are in `states` of any page. */
   states: Set<StateKind>;
+  /** The root causes of faults that people have confirmed, and of elements that need review or were found fine. */
+  confirmed: Set<string>;
+  undecided: Set<string>;
 }
 
 /** What is read of an export. */
@@ -133,6 +136,8 @@ export function reduceReport(
     fingerprints: new Set(),
     hosts,
     states: new Set(),
+    confirmed: new Set(),
+    undecided: new Set(),
   };
   const countsStates = report.states?.version === STATES_VERSION && statesOf(report.scan.options).counted;
   const keyOf = pageKeys(hosts);
@@ -153,10 +158,13 @@ export function reduceReport(
         const element = elementOf(violation, node);
         elements.push(element);
         reduced.fingerprints.add(element.fingerprint);
+        if (node.confirmed) reduced.confirmed.add(element.fingerprint);
       }
       addUndescribed(reducedPage, violation, known);
       reduced.about.uncounted += Math.max(0, uncounted(violation) || 0);
     }
+    for (const { rule, nodes } of [...page.needs_review, ...(page.reviewed ?? [])])
+      for (const node of nodes) reduced.undecided.add(rootCauseFingerprint(rule, node));
   }
   addSamePages(reduced, report.pages, keyOf);
   return reduced;

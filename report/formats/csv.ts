@@ -1,6 +1,6 @@
 /** CSV for spreadsheets: one table of elements, of root causes, or of pages. Headings are in the language of the scan, values are not. Pure. */
 import type { Locale } from '../../core/scan/locales.ts';
-import { knownMatcher } from '../causes/known.ts';
+import { knownMatcher } from '../causes/known-matcher.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import { countViolations } from '../results/score.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';

@@ -57,7 +57,7 @@ const marksOf = (line: CauseLine, locale: Locale): Html =>
   html`${newBadge(line, locale)}${knownBadge(line, locale)}${stateBadge(line, locale)}`;
 
 /** How many elements on how many pages. */
-function extentOf({ elements, pages }: CauseLine, locale: Locale): string {
+export function extentOf({ elements, pages }: Pick<CauseLine, 'elements' | 'pages'>, locale: Locale = currentLocale()): string {
   const { texts, count } = wordsIn(locale, 'report');
   return `${count(texts.elements, elements)} ${count(texts.onPages, pages)}`;
 }

@@ -47,11 +47,15 @@ export function resultCard(options: ResultOptions): Html {
   </section>`;
 }
 
-function withoutKnown({ known }: Outcome, partial: boolean, locale: Locale): Html | false {
+function withoutKnown({ known, violations }: Outcome, partial: boolean, locale: Locale): Html | false {
   if (known === undefined) return false;
   const { texts, format } = wordsIn(locale, 'report');
+  const { scoreWithoutDecisions: score } = known;
+  const decided = score !== undefined && html`<p class="hint">${format(texts.withoutDecisions, { score })}</p>`;
+  if (decided && known.violations.total === violations.total) return decided;
   const text = partial ? wordsIn(locale, 'findings').texts.withoutKnown : texts.withoutKnown;
-  return html`<p class="hint">${format(text, { score: known.score, violations: known.violations.total })}</p>`;
+  return html`<p class="hint">${format(text, { score: known.score, violations: known.violations.total })}</p>
+    ${decided}`;
 }
 
 function coverage({ pages: { scanned, failed } }: Outcome, locale: Locale): Html {

@@ -5,6 +5,7 @@ import type { ReportPage } from '../schema/page.ts';
 import type { Report, ReportConsent, ReportDiscovery } from '../schema/report.ts';
 import { toReportOptions } from '../../core/scan/submitted-options.ts';
 import { isParseable } from '../schema/export-size.ts';
+import { decidePages } from '../causes/decisions.ts';
 import { deriveResults, statesOfReport } from './results.ts';
 import { numberRules, ruleResults } from './rule-outcomes.ts';
 import { capPage } from './cap-nodes.ts';
@@ -35,7 +36,7 @@ export function buildReport(found: {
   discovery?: ReportDiscovery;
 }): Report {
   const { input, tools, partial = false, addressesLeft = 0, discovery = NO_DISCOVERY } = found;
-  const { pages, ids } = numberRules(found.pages);
+  const { pages, ids } = numberRules(decidePages(found.pages, found.input.knownIssues?.issues ?? []));
   const target = toReportOptions(input.options, input.pagesReserved);
   const { outcome, verdict, baseline, known_issues, score, fingerprint_version, groups, review_groups, advice_groups } = deriveResults(
     pages,

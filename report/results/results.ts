@@ -7,7 +7,8 @@ import { judge, judgeWithoutResult, notesOf, type Thresholds, type Verdict } fro
 import { baselineOutcomeOf, compareWithBaseline, type ChosenBaseline } from '../diff/baseline.ts';
 import type { ComparableReport } from '../diff/reduce.ts';
 import { countPages, countViolations, scanScore, sumCounts } from './score.ts';
-import { applyKnownIssues, knownMatcher, knownOutcomeOf } from '../causes/known.ts';
+import { applyKnownIssues, knownOutcomeOf } from '../causes/known.ts';
+import { knownMatcher } from '../causes/known-matcher.ts';
 import { rootCausesOf } from '../causes/root-causes.ts';
 import { type ReportPage, type StateResult, testedPages } from '../schema/page.ts';
 import type { Report, ReportBaseline, ReportDiscovery, ReportKnownIssues, ReportStates } from '../schema/report.ts';

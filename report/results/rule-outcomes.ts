@@ -66,7 +66,7 @@ export function outcomesOn(page: TestedPage, table: readonly string[]): Map<stri
     page.needs_review.map(({ rule }) => rule),
     'needs_review',
   );
-  add(named(page.rules_passed), 'passed');
+  add([...named(page.rules_passed), ...(page.reviewed ?? []).map(({ rule }) => rule)], 'passed');
   add(named(page.rules_not_applicable), 'not_applicable');
   return outcomes;
 }
@@ -96,7 +96,9 @@ export function ruleResults(
 ): { rules: ReportRule[]; criteria: ReportCriterion[] } {
   const tested = pages.filter((page) => page.tested);
   const outcomes = tested.map((page) => outcomesOn(page, table));
-  const criteriaIds = new Map(tested.flatMap((page) => [...page.violations, ...page.needs_review]).map(({ rule, wcag }) => [rule, wcag]));
+  const criteriaIds = new Map(
+    tested.flatMap((page) => [...page.violations, ...page.needs_review, ...(page.reviewed ?? [])]).map(({ rule, wcag }) => [rule, wcag]),
+  );
   const rules = idsOf(pages, table).map((id) => ({
     ...(standardsOf(id) ?? unknownRule(id, criteriaIds.get(id) ?? [])),
     pages: countPages(outcomes.map((on) => on.get(id))),

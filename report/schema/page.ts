@@ -122,6 +122,8 @@ export const ReportNode = Type.Object(
     checks: Type.Optional(Type.Array(Type.String(), { maxItems: 50 })),
     related: Type.Optional(Type.Array(RelatedNode, { maxItems: RELATED_MAX })),
     failure_summary: Type.String({ maxLength: FAILURE_SUMMARY_MAX }),
+    /** A person has confirmed it as a fault: the rule could not decide. */
+    confirmed: Type.Optional(Type.Literal(true)),
     /** Selectors of the frames that contain the element, outermost first; empty for the page itself. */
     frame_path: Type.Array(Selector),
     /** Selectors of the shadow hosts that contain the element, outermost first. */
@@ -148,7 +150,16 @@ export const ReportViolation = Type.Object(
     /** The number of failing elements. `nodes` is capped on pages with very many. */
     nodes_total: Type.Integer({ minimum: 1 }),
     /** The numbers of elements that are not in `nodes`, by root cause. Each has an example in `nodes`. */
-    nodes_beyond: Type.Optional(Type.Array(Type.Object({ fingerprint: Fingerprint, elements: Type.Integer({ minimum: 1 }) }, closed))),
+    nodes_beyond: Type.Optional(
+      Type.Array(
+        Type.Object(
+          { fingerprint: Fingerprint, elements: Type.Integer({ minimum: 1 }), confirmed: Type.Optional(Type.Literal(true)) },
+          closed,
+        ),
+      ),
+    ),
+    /** Of what needs review: whether the rule counts as passed, because other elements passed. */
+    passed: Type.Optional(Type.Literal(true)),
   },
   closed,
 );
@@ -251,6 +262,8 @@ export const TestedPage = Type.Object(
     duration_ms: Count,
     violations: Type.Array(ReportViolation),
     needs_review: Type.Array(ReportViolation),
+    /** Elements that needed review and that a person has found fine. They affect no number. */
+    reviewed: Type.Optional(Type.Array(ReportViolation, { minItems: 1 })),
     /** Elements that fail a rule that the conformance target does not require. They affect no number. */
     advice: Type.Array(ReportViolation),
     /** Rules without a finding on the page: those that at least one element passed. */

@@ -150,7 +150,7 @@ export const ReportKnownIssue = Type.Object(
     id: Type.String(),
     ...KNOWN_ISSUE_FIELDS,
     expires_at: Type.String(),
-    /** How many violations it matched. With 0 it may be out of date. */
+    /** How many elements it matched. With 0 it may be out of date. */
     elements: Count,
     /** Whether it ends within 30 days of the scan. */
     ending: Type.Boolean(),
@@ -159,12 +159,14 @@ export const ReportKnownIssue = Type.Object(
 );
 export type ReportKnownIssue = Static<typeof ReportKnownIssue>;
 
-/** The known issues of the site. They are in `score` and `counts`, and thresholds are judged without them. */
+/** The known issues of the site, and decisions. Accepted ones are in `score` and `counts`, and thresholds are judged without them. */
 export const ReportKnownIssues = Type.Object(
   {
     score_without_known: Type.Number({ minimum: 0, maximum: 100 }),
+    /** The score without what a person has confirmed as a fault. Only if there are decisions. */
+    score_without_decisions: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
     violations_new_or_open: ReportCounts,
-    /** The numbers of known issues that matched a violation, that matched none (0 in a partial report), and that end within 30 days. */
+    /** The numbers of known issues that matched an element, that matched none (0 in a partial report), and that end within 30 days. */
     matched: Count,
     unmatched: Count,
     ending: Count,

@@ -9,7 +9,12 @@ export const KNOWN_MARKS_MAX = 10;
 
 /** A known issue that covers elements of a root cause. */
 export const KnownMark = Type.Object(
-  { id: Type.String(), reason: Type.String(), owner: Type.String(), expires_at: Type.String(), elements: Type.Integer({ minimum: 1 }) },
+  {
+    /** A person has confirmed the elements as faults. Absent: they are accepted. */
+    kind: Type.Optional(Type.Literal('fault')),
+    ...{ id: Type.String(), reason: Type.String(), owner: Type.String(), expires_at: Type.String() },
+    elements: Type.Integer({ minimum: 1 }),
+  },
   closed,
 );
 export type KnownMark = Static<typeof KnownMark>;
@@ -32,8 +37,9 @@ export const RootCause = Type.Object(
     page_urls: Type.Array(Type.String(), { maxItems: 100 }),
     /** How many of the elements the baseline does not have. Only if the scan was compared with one. */
     new_elements: Type.Optional(Count),
-    /** How many of the elements are known issues, and which ones: at most 10, most elements first. Only if some are. */
+    /** How many of the elements are accepted. Only if some are. */
     known_elements: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** The known issues and decisions about them: at most 10, most elements first. Only if there are some. */
     known: Type.Optional(Type.Array(KnownMark, { minItems: 1, maxItems: KNOWN_MARKS_MAX })),
     /** The states in which elements were found. Only if there are some. */
     states: Type.Optional(Type.Array(oneOf(STATE_KINDS), { minItems: 1 })),

@@ -3,6 +3,7 @@ import { type ReportNode, STATE_RESULTS } from '../schema/page.ts';
 import type { Report, ReportBaseline, ReportConsent } from '../schema/report.ts';
 import type { KnownMark, RootCause } from '../schema/root-cause.ts';
 import { type ReportWords, wordsIn } from '../words/words.ts';
+import { isDecision } from '../../core/scan/known-issues.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 
 /** The comparison with the baseline. Empty without one. */
@@ -31,25 +32,33 @@ export function consentSentence({ action, outcome, product, url }: ReportConsent
 
 type KnownTexts = Pick<ReportWords, 'texts' | 'format' | 'count' | 'date'>;
 
-/** What the scan has without known issues; empty if the site has none. */
+/** What the scan has without known issues and decisions; empty if the site has none. */
 export function knownLine(
   { known_issues: known, counts }: Pick<Report, 'known_issues' | 'counts'>,
   { texts, format, count }: KnownTexts,
 ): string {
   if (known === undefined) return '';
   const { total } = known.violations_new_or_open;
+  const decided = (kind: 'fault' | 'fine'): number =>
+    known.issues.reduce((sum, issue) => sum + (issue.kind === kind ? issue.elements : 0), 0);
+  const score = known.score_without_decisions;
   return [
-    count(texts.knownViolations, counts.total - total),
-    format(texts.withoutKnown, { score: known.score_without_known, violations: total }),
+    ...(known.issues.every(isDecision)
+      ? []
+      : [
+          count(texts.knownViolations, counts.total - total),
+          format(texts.withoutKnown, { score: known.score_without_known, violations: total }),
+        ]),
+    ...(score === undefined ? [] : [format(texts.decisions, { faults: decided('fault'), fine: decided('fine'), score })]),
     ...(known.unmatched > 0 ? [count(texts.knownUnmatched, known.unmatched)] : []),
     ...(known.ending > 0 ? [count(texts.knownEnding, known.ending)] : []),
     ...(known.left_out > 0 ? [count(texts.knownLeftOut, known.left_out)] : []),
   ].join(' ');
 }
 
-/** Why elements of a root cause are accepted, by whom and until when. */
-export const knownMark = ({ elements, reason, owner, expires_at }: KnownMark, { texts, format, date }: KnownTexts): string =>
-  format(texts.knownMark, { n: elements, reason, owner, date: date(expires_at) });
+/** Why elements of a root cause are accepted, or confirmed as faults, by whom and until when. */
+export const knownMark = ({ kind, elements, reason, owner, expires_at }: KnownMark, { texts, format, date }: KnownTexts): string =>
+  format(kind === 'fault' ? texts.faultMark : texts.knownMark, { n: elements, reason, owner, date: date(expires_at) });
 
 /** The sentence that tells readers that the report of a canceled scan does not have all pages. */
 export const partialSentence = (locale: Locale): string => wordsIn(locale, 'report').texts.partialReportDetail;

@@ -345,6 +345,9 @@ export const report: Translated<'report', 'de'> = {
     one: '{n} bekanntes Problem ist nicht berücksichtigt, weil es zu viele sind.',
     other: '{n} bekannte Probleme sind nicht berücksichtigt, weil es zu viele sind.',
   },
+  decisions: 'Von Menschen entschieden: Fehler {faults}, in Ordnung {fine}. Punktzahl ohne diese Entscheidungen: {score}.',
+  withoutDecisions: 'Punktzahl ohne Entscheidungen von Menschen über zu prüfende Elemente: {score}.',
+  faultMark: 'Von einem Menschen als Fehler bestätigt (Elemente: {n}), bis {date}: {reason} Entschieden von: {owner}',
   knownMark: 'Bekanntes Problem (Elemente: {n}) bis {date}: {reason} Zuständig: {owner}',
   caveats: {
     content_blocked:

@@ -268,6 +268,9 @@ export const report = {
     one: '{n} known issue is not considered, because there are too many.',
     other: '{n} known issues are not considered, because there are too many.',
   },
+  decisions: 'Decided by people: faults {faults}, fine {fine}. Score without these decisions: {score}.',
+  withoutDecisions: 'Score without people’s decisions about elements to review: {score}.',
+  faultMark: 'Confirmed as a fault by a person (elements: {n}), until {date}: {reason} Decided by: {owner}',
   knownMark: 'Known issue (elements: {n}) until {date}: {reason} Owner: {owner}',
   caveats: {
     content_blocked:

@@ -377,6 +377,9 @@ export const report: Translated<'report', 'fr'> = {
     many: '{n} problèmes connus ne sont pas pris en compte, car il y en a trop.',
     other: '{n} problèmes connus ne sont pas pris en compte, car il y en a trop.',
   },
+  decisions: 'Décisions humaines : défauts {faults}, corrects {fine}. Score sans ces décisions : {score}.',
+  withoutDecisions: 'Score sans les décisions humaines sur les éléments à vérifier : {score}.',
+  faultMark: 'Confirmé comme défaut par une personne (éléments : {n}), jusqu’au {date} : {reason} Décision de : {owner}',
   knownMark: 'Problème connu (éléments : {n}) jusqu’au {date} : {reason} Responsable : {owner}',
   caveats: {
     content_blocked:

@@ -343,6 +343,9 @@ export const report: Translated<'report', 'nl'> = {
     one: '{n} bekend probleem telt niet mee, omdat het er te veel zijn.',
     other: '{n} bekende problemen tellen niet mee, omdat het er te veel zijn.',
   },
+  decisions: 'Door mensen beslist: fouten {faults}, in orde {fine}. Score zonder deze beslissingen: {score}.',
+  withoutDecisions: 'Score zonder beslissingen van mensen over te controleren elementen: {score}.',
+  faultMark: 'Door een mens als fout bevestigd (elementen: {n}), tot {date}: {reason} Beslist door: {owner}',
   knownMark: 'Bekend probleem (elementen: {n}) tot {date}: {reason} Verantwoordelijk: {owner}',
   caveats: {
     content_blocked:

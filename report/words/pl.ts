@@ -429,6 +429,9 @@ export const report: Translated<'report', 'pl'> = {
     many: '{n} znanych problemów nie uwzględniono, ponieważ jest ich zbyt wiele.',
     other: '{n} znanego problemu nie uwzględniono, ponieważ jest ich zbyt wiele.',
   },
+  decisions: 'Decyzje ludzi: błędy {faults}, w porządku {fine}. Wynik bez tych decyzji: {score}.',
+  withoutDecisions: 'Wynik bez decyzji ludzi o elementach do sprawdzenia: {score}.',
+  faultMark: 'Potwierdzone przez człowieka jako błąd (elementy: {n}), do {date}: {reason} Decyzja: {owner}',
   knownMark: 'Znany problem (elementy: {n}) do {date}: {reason} Odpowiada: {owner}',
   caveats: {
     content_blocked:

@@ -5,7 +5,8 @@ import { isOnHost, sameSite } from '../../core/scan/site.ts';
 import type { WantedStates } from '../../core/scan/states.ts';
 import { countViolations, isAttempted, pageScore, roundScore } from '../../report/results/score.ts';
 import { positionsOf } from '../../report/results/rule-outcomes.ts';
-import type { PageCaveatKind, PageState, ReportPage, TestedPage, UntestedPage } from '../../report/schema/page.ts';
+import { isOwnRule } from '../../report/schema/engines.ts';
+import type { PageCaveatKind, PageState, ReportPage, ReportViolation, TestedPage, UntestedPage } from '../../report/schema/page.ts';
 import type { ReportDiscovery } from '../../report/schema/report.ts';
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
 import { withStates } from '../page/visit/states.ts';
@@ -307,12 +308,18 @@ function testedPage(url: URL, visit: LoadedVisit, findings: PageFindings): Teste
     rules: findings.rules,
     duration_ms: visit.durationMs,
     violations: findings.violations,
-    needs_review: findings.needsReview,
+    needs_review: reviewedBeside(findings),
     advice: findings.advice,
     ...positionsOf(rulesWithoutFinding(findings)),
     frames_untested: visit.framesUntested,
     caveats: visit.caveats,
   };
+}
+
+/** What needs review, with the rules that count as passed. Those of ours never do. */
+function reviewedBeside({ needsReview, passes, violations }: PageFindings): ReportViolation[] {
+  const passed = new Set(passes.map(({ id }) => id)).difference(new Set(violations.map(({ rule }) => rule)));
+  return needsReview.map((finding) => (passed.has(finding.rule) && !isOwnRule(finding.rule) ? { ...finding, passed: true } : finding));
 }
 
 function sameAs(candidate: Candidate, visit: LoadedVisit, url: string, message: string): Taken {

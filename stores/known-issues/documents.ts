@@ -3,7 +3,7 @@
  * write replaces them all. Pure.
  */
 import { createHash } from 'node:crypto';
-import { targetKey, type KnownIssue, type KnownIssueTarget } from '../../core/scan/known-issues.ts';
+import { claimKey, type KnownIssue, type KnownIssueExample, type KnownIssueTarget } from '../../core/scan/known-issues.ts';
 
 /** A known issue, as users manage it. */
 export interface KnownIssueRow extends Omit<KnownIssue, 'expiresAt'> {
@@ -15,6 +15,8 @@ export interface KnownIssueRow extends Omit<KnownIssue, 'expiresAt'> {
   createdBy: string;
   /** Of a manifest: when the manifest was created. */
   createdAt: Date;
+  /** In the scan in which it was accepted. Absent: unknown. */
+  example?: KnownIssueExample;
   /** The KnownIssues resource that alone changes it. Null: REST and the dashboard change it. */
   manifest: Pick<ManifestRef, 'namespace' | 'name'> | null;
 }
@@ -63,7 +65,7 @@ const hexOf = (value: unknown): string => createHash('sha256').update(JSON.strin
 
 /** Claims what a known issue is about: one known issue of a site has it. */
 export const targetClaim = (organisation: string, site: string, target: KnownIssueTarget): string =>
-  `${organisation}/${site}/${hexOf(targetKey(target)).slice(0, 32)}`;
+  `${organisation}/${site}/${hexOf(claimKey(target)).slice(0, 32)}`;
 
 /** The ID of a manifest's document: a UUID that precedes those of its known issues, with the same first half. */
 export function documentId({ operatorClass, namespace, name }: ManifestRef): string {
@@ -76,7 +78,7 @@ export const documentOf = (id: string): string => `${id.slice(0, 18)}-8000-00000
 
 /** The ID of a known issue of a manifest: the same as long as the manifest is about the same. */
 export function declaredId(document: string, target: KnownIssueTarget): string {
-  const hex = hexOf(targetKey(target));
+  const hex = hexOf(claimKey(target));
   return `${document.slice(0, 18)}-8${hex.slice(0, 3)}-${hex.slice(3, 15)}`;
 }
 

@@ -1,7 +1,15 @@
 /** The known issues of organisations, and those that were chosen for each scan. */
 import { randomUUID } from 'node:crypto';
 import type { Db, Filter } from 'mongodb';
-import { chooseKnownIssues, KNOWN_ISSUES_MAX, type ChosenKnownIssues, type KnownIssue } from '../../core/scan/known-issues.ts';
+import {
+  chooseKnownIssues,
+  claimKey,
+  KNOWN_ISSUES_MAX,
+  type ChosenKnownIssues,
+  type KnownIssue,
+  type KnownIssueExample,
+  type KnownIssueTarget,
+} from '../../core/scan/known-issues.ts';
 import { retryRace } from '../mongo-retry.ts';
 import { freeSlots } from '../slots.ts';
 import {
@@ -55,6 +63,8 @@ export interface SiteMatches {
   scanId: string;
   /** When they were chosen for the scan. */
   at: Date;
+  /** Of those that a scan matched, by ID. Absent: unknown. */
+  examples?: Readonly<Record<string, KnownIssueExample>>;
   /** The IDs of those that matched no violation. */
   unmatched: string[];
 }
@@ -68,9 +78,9 @@ type ChosenDocument = { _id: string; chosen: ChosenKnownIssues; expiresAt: Date 
 const CHOSEN_KEPT_MS = 30 * 86_400_000;
 const MATCHES_KEPT_MS = 366 * 86_400_000;
 
-function chosenOf({ id, fingerprint, rule, selector, reason, owner, expiresAt }: KnownIssueRow): KnownIssue {
+function chosenOf({ id, kind, fingerprint, rule, selector, reason, owner, expiresAt }: KnownIssueRow): KnownIssue {
   const target = fingerprint === undefined ? { rule: rule!, selector: selector! } : { fingerprint };
-  return { id, ...target, reason, owner, expiresAt: expiresAt.toISOString() };
+  return { id, ...(kind !== undefined && { kind }), ...target, reason, owner, expiresAt: expiresAt.toISOString() };
 }
 
 const unlessEmpty = (chosen: ChosenKnownIssues | undefined): ChosenKnownIssues | undefined =>
@@ -99,7 +109,7 @@ export function createKnownIssues(db: Db) {
 
   async function matchesIn(filter: Filter<MatchesDocument>): Promise<Map<string, SiteMatches>> {
     const found = await matches.find(filter).toArray();
-    return new Map(found.map(({ _id, scanId, at, unmatched }) => [_id.slice(_id.indexOf('/') + 1), { scanId, at, unmatched }]));
+    return new Map(found.map(({ _id, expiresAt: _, ...said }) => [_id.slice(_id.indexOf('/') + 1), said]));
   }
   const matchesOfSites = (organisation: string, sites: readonly string[]) =>
     matchesIn({ _id: { $in: sites.map((site) => matchesId(organisation, site)) } });
@@ -173,6 +183,14 @@ export function createKnownIssues(db: Db) {
       return listed.slice(0, limit);
     },
 
+    /** Those of a site that are about one of these and have not ended, by `claimKey`. */
+    async about(organisation: string, site: string, targets: readonly KnownIssueTarget[], now: Date): Promise<Map<string, KnownIssueRow>> {
+      const claims = targets.map((target) => targetClaim(organisation, site, target));
+      const found = claims.length === 0 ? [] : await issues.find({ targets: { $in: claims } }).toArray();
+      const rows = found.flatMap(rowsOf).filter(({ expiresAt }) => expiresAt > now);
+      return new Map(rows.map((row) => [claimKey(row), row]));
+    },
+
     /** @param read what was read, if only that may be changed */
     async change(organisation: string, id: string, change: KnownIssueChange, read?: KnownIssueRow): Promise<ChangedKnownIssue> {
       const filter = { ...own(organisation, id), ...(read && changeableOf(read)) };
@@ -209,13 +227,16 @@ export function createKnownIssues(db: Db) {
       return unlessEmpty((await choices.findOne({ _id: scanId }))?.chosen);
     },
 
-    /** Records what a scan of a site says, unless a newer one has said it. */
-    async recordMatches(organisation: string, site: string, { scanId, at, unmatched }: SiteMatches) {
+    /** Records what a scan of a site says, unless a newer one has said it. What matched nothing keeps its earlier example. */
+    async recordMatches(organisation: string, site: string, { scanId, at, unmatched, examples = {} }: SiteMatches) {
       const _id = matchesId(organisation, site);
-      const $set = { scanId, at, unmatched, expiresAt: new Date(at.getTime() + MATCHES_KEPT_MS) };
+      const said = { scanId, at, unmatched, expiresAt: new Date(at.getTime() + MATCHES_KEPT_MS) };
       await retryRace(async () => {
-        const newer = await matches.findOne({ _id, at: { $gt: at } }, { projection: { _id: 1 } });
-        if (newer === null) await matches.updateOne({ _id, at: { $lte: at } }, { $set }, { upsert: true });
+        const before = await matches.findOne({ _id });
+        if (before !== null && before.at > at) return;
+        const kept = Object.entries(before?.examples ?? {}).filter(([id]) => unmatched.includes(id));
+        const $set = { ...said, examples: { ...Object.fromEntries(kept), ...examples } };
+        await matches.updateOne({ _id, at: { $lte: at } }, { $set }, { upsert: true });
       });
     },
 

@@ -1,6 +1,6 @@
 /** The known issues of manifests. The operator alone writes them; one document has those of a manifest. */
 import type { Collection, WithoutId } from 'mongodb';
-import { KNOWN_ISSUES_MAX, targetKey, type KnownIssueTarget } from '../../core/scan/known-issues.ts';
+import { claimKey, KNOWN_ISSUES_MAX, type KnownIssueTarget } from '../../core/scan/known-issues.ts';
 import { deleteEach, isDuplicate } from '../mongo-retry.ts';
 import { freeSlots } from '../slots.ts';
 import {
@@ -31,7 +31,7 @@ export interface StoredDeclaration extends Declaration {
 
 /** What other writers have of a site. Ended known issues take nothing. */
 export interface OccupiedSite {
-  /** By `targetKey`. */
+  /** By `claimKey`. */
   holders: ReadonlyMap<string, KnownIssueRow>;
   /** The number of known issues that the site can have besides. */
   free: number;
@@ -68,7 +68,7 @@ export function createManifestKnownIssues(manifests: Collection<ManifestDocument
       const others: KnownIssueDocument[] = await manifests.find({ organisation, site, _id: { $ne: documentId(manifest) } }).toArray();
       const holding = others.flatMap((document) => rowsOf(document).filter((row) => holds(document, row, now)));
       const taken = others.reduce((sum, { slots = [] }) => sum + slots.length, 0);
-      return { holders: new Map(holding.map((row) => [targetKey(row), row])), free: KNOWN_ISSUES_MAX - taken };
+      return { holders: new Map(holding.map((row) => [claimKey(row), row])), free: KNOWN_ISSUES_MAX - taken };
     },
 
     /**

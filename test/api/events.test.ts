@@ -59,6 +59,7 @@ for (const messages of [true, false]) {
           violations_moderate: 0,
           violations_minor: 0,
           score_without_known: 99.5,
+          score_without_decisions: 99.5,
           violations_new_or_open: 1,
           passed: false,
           message: 'Why.',

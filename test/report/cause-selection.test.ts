@@ -53,7 +53,7 @@ const unreadable: ReadFindings = async () => null;
 
 async function listed(view: ReportView, query: Partial<CauseQuery>, read: ReadFindings): Promise<string> {
   const selected = await selectCauses(view, { ...ALL_CAUSES, ...query }, read);
-  return String(causeList({ ...selected, scanId: 'a', view, mayAccept: false, checks: new Map(), mayCheck: false }));
+  return String(causeList({ ...selected, scanId: 'a', view, mayAccept: false, issues: new Map(), checks: new Map(), mayCheck: false }));
 }
 const rangeOf = (markup: string): string => /<span id="causes-shown">([^<]*)</.exec(markup)?.[1] ?? '';
 

@@ -10,9 +10,11 @@ import { readBaseline, type ChosenBaseline } from '../../report/diff/baseline.ts
 import { earlOf } from '../../report/formats/earl.ts';
 import { junitOf } from '../../report/formats/junit.ts';
 import { sarifOf } from '../../report/formats/sarif.ts';
+import { decidePages, undecidedPage } from '../../report/causes/decisions.ts';
 import { capPage } from '../../report/results/cap-nodes.ts';
+import { countViolations, pageScore, roundScore } from '../../report/results/score.ts';
 import { outcomeOf } from '../../report/results/results.ts';
-import type { ReportNode, ReportPage, TestedPage } from '../../report/schema/page.ts';
+import { type ReportNode, type ReportPage, type TestedPage, testedPages } from '../../report/schema/page.ts';
 import { Report } from '../../report/schema/report.ts';
 import { commentOf } from '../../report/comment/comment.ts';
 import { knownLine, knownMark } from '../../report/view/sentences.ts';
@@ -60,6 +62,11 @@ const pageOf = (path: string, faults: readonly Fault[]): TestedPage =>
       );
     }),
   );
+/** With the score that a scanner gives it. */
+const scored = (page: TestedPage): TestedPage => ({
+  ...page,
+  score: roundScore(pageScore(page.rules), countViolations(page.violations).total),
+});
 const image = (name: string): Fault => ({
   rule: 'image-alt',
   impact: 'critical',
@@ -265,5 +272,88 @@ describe('a report with known issues', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  describe('with decisions about elements that need review', () => {
+    const NEEDS_REVIEW = 'link-in-text-block';
+    const undecided = (names: readonly string[], passed = false) => ({
+      ...sampleViolation(
+        NEEDS_REVIEW,
+        'serious',
+        'help',
+        names.map((name) => sampleNode(`<a class="${name}">more</a>`, `a.${name}`)),
+      ),
+      ...(passed && { passed: true as const }),
+    });
+    const found = (path: string, ...review: ReturnType<typeof undecided>[]): TestedPage => ({
+      ...pageOf(path, [image('logo')]),
+      needs_review: review,
+    });
+    const reviewed = [found('', undecided(['soft', 'bold', 'other'], true)), found('shop', undecided(['soft']))];
+    const before = reportOf(reviewed);
+    const causeOf = (selector: string): string => before.review_groups.find(({ example }) => example.selector === selector)!.fingerprint;
+    const fault = issue({ kind: 'fault', fingerprint: causeOf('a.soft') });
+    const fine = issue({ kind: 'fine', rule: NEEDS_REVIEW, selector: 'a.bold' });
+    const missing = issue({ kind: 'fine', fingerprint: '0123456789abcdef' });
+    const all = chosen([fault, fine, missing, logo]);
+
+    it('counts a confirmed fault as a violation, and leaves out what is fine', () => {
+      const report = reportOf(reviewed, { known: all });
+      expect([...Value.Errors(Report, report)]).to.deep.equal([]);
+      expect(report.counts).to.deep.include({ total: 4, critical: 2, serious: 2 });
+      expect(report.score.needs_review).to.equal(1);
+      expect(report.score.value).to.be.lessThan(before.score.value);
+      expect(report.known_issues).to.deep.include({ score_without_decisions: before.score.value, matched: 3, unmatched: 1 });
+      expect(report.known_issues!.issues.map(({ elements }) => elements)).to.deep.equal([2, 1, 0, 2]);
+      expect(report.known_issues!.violations_new_or_open.total, 'a fault is not accepted').to.equal(2);
+      const [, cause] = report.groups;
+      expect(cause).to.deep.include({ fingerprint: fault.fingerprint, elements: 2, impact: 'serious' });
+      expect(cause!.known!.map(({ kind, elements }) => [kind, elements])).to.deep.equal([['fault', 2]]);
+      const [first] = testedPages(report.pages);
+      expect(first!.rules.serious, 'other elements passed').to.deep.equal({ passed: 5, failed: 1 });
+      expect(testedPages(report.pages)[1]!.rules.serious).to.deep.equal({ passed: 6, failed: 1 });
+      expect(first!.reviewed!.flatMap(({ nodes }) => nodes.map(({ selector }) => selector))).to.deep.equal(['a.bold']);
+      expect(outcomeOf(report).known).to.deep.include({ scoreWithoutDecisions: before.score.value });
+      expect(fromOutcomeStatus(toOutcomeStatus(outcomeOf(report)))).to.deep.equal(outcomeOf(report));
+      expect(knownLine(report, wordsIn('en', 'report'))).to.include('faults 2, fine 1.');
+    });
+
+    it('can be undone, whatever is decided and however the pages are capped', () => {
+      const names = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1 });
+      const answers = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.constantFrom('fine', 'fault'));
+      fc.assert(
+        fc.property(names, names, answers, fc.boolean(), fc.integer({ min: 1, max: 6 }), (own, others, decided, byPlace, cap) => {
+          const rules = [NEEDS_REVIEW, 'label', 'image-alt'].map((rule, at) => ({ ...undecided(at === 1 ? others : own), rule }));
+          const pages = [capPage(found('', ...rules), cap)].map(scored);
+          const causes = reportOf(pages).review_groups;
+          const decisions = causes.flatMap(({ fingerprint, rule, example: { selector } }) => {
+            const kind = decided[selector.slice(2)];
+            return kind === undefined ? [] : [issue({ kind, ...(byPlace ? { rule, selector } : { fingerprint }) })];
+          });
+          const applied = testedPages(decidePages(pages, decisions));
+          expect(decidePages(applied.map(undecidedPage), decisions)).to.deep.equal(applied);
+          const total = ({ violations, needs_review, reviewed: fineOnes = [] }: TestedPage): number =>
+            [...violations, ...needs_review, ...fineOnes].reduce((sum, { nodes_total }) => sum + nodes_total, 0);
+          expect(applied.map(total)).to.deep.equal(pages.map(total));
+          expect(applied.map(undecidedPage).map(({ rules: tally, score }) => [tally, score])).to.deep.equal(
+            pages.map(({ rules: tally, score }) => [tally, score]),
+          );
+        }),
+        { numRuns: 60 },
+      );
+    });
+
+    it('is neither new nor fixed where only the decision differs, and says so', () => {
+      const stored = (report: Report) =>
+        readBaseline({ scanId: 'main', optional: false }, { ok: true, bytes: Buffer.from(JSON.stringify(report)) });
+      const decided = reportOf(reviewed, { thresholds: { maxNewViolations: 0 }, known: chosen([fault]), baseline: stored(before) });
+      expect(decided.baseline).to.deep.include({ new: 0, fixed: 0, unchanged: 2 });
+      expect(decided.baseline!.caveats.map(({ reason }) => reason)).to.include('decisions');
+      expect(decided.scan.verdict.passed).to.equal(true);
+      expect(reportOf(reviewed, { baseline: stored(decided) }).baseline).to.deep.include({ new: 0, fixed: 0, unchanged: 2 });
+      const more = [...reviewed, found('help', undecided(['soft']))];
+      expect(reportOf(more, { known: chosen([fault]), baseline: stored(decided) }).baseline).to.deep.include({ new: 0, on_new_pages: 2 });
+      expect(reportOf([pages[0]!], { known: chosen([fault]), baseline: stored(decided) }).baseline).to.deep.include({ fixed: 1 });
+    });
   });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
+import { type KnownIssueExample, KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import { createKnownIssues, type KnownIssuePage, type KnownIssueRow, type KnownIssues } from '../../stores/known-issues/known-issues.ts';
 import { useDatabase } from './database.ts';
 
@@ -137,16 +137,24 @@ describe('stores: known issues', () => {
   });
 
   it('have what the newest scan of their site says', async () => {
-    const matches = (scanId: string, day: number) => ({ scanId, at: inDays(day), unmatched: [scanId] });
+    const example = (scanId: string): KnownIssueExample => ({
+      ...{ scanId, fingerprint: 'f', rule: 'r', impact: 'minor', selector: 'p', pageUrl: 'https://matched.test/' },
+      ...{ elements: 1, pages: 1 },
+    });
+    const matches = (scanId: string, day: number) => ({ scanId, at: inDays(day), unmatched: [scanId], examples: {} });
     expect(await issues.matchesOf('acme', 'matched.test')).to.equal(null);
     await issues.recordMatches('acme', 'matched.test', matches('a', 1));
     await Promise.all([matches('c', 3), matches('b', 2)].map((one) => issues.recordMatches('acme', 'matched.test', one)));
     expect(await issues.matchesOf('acme', 'matched.test')).to.deep.equal(matches('c', 3));
     expect(await issues.matchesOf('globex', 'matched.test')).to.equal(null);
+    await issues.recordMatches('acme', 'matched.test', { ...matches('e', 4), examples: { gone: example('e'), kept: example('e') } });
+    await issues.recordMatches('acme', 'matched.test', { ...matches('f', 5), unmatched: ['kept'], examples: { other: example('f') } });
+    const { examples } = (await issues.matchesOf('acme', 'matched.test'))!;
+    expect(examples, 'what matches nothing keeps its earlier example').to.deep.equal({ kept: example('e'), other: example('f') });
     await issues.recordMatches('acme', 'other.test:8443', matches('d', 1));
     const several = await issues.matchesOfSites('acme', ['matched.test', 'other.test:8443', 'nothing.test']);
     expect([...several]).to.have.deep.members([
-      ['matched.test', matches('c', 3)],
+      ['matched.test', { scanId: 'f', at: inDays(5), unmatched: ['kept'], examples }],
       ['other.test:8443', matches('d', 1)],
     ]);
   });

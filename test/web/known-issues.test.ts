@@ -17,6 +17,7 @@ import { useWeb, type VisitorOptions } from './web.ts';
 const DAY_MS = 86_400_000;
 const SITE = 'example.com';
 const CAUSE = '0123456789abcdef';
+const REVIEW_CAUSE = 'aaaaaaaaaaaaaaaa';
 const inDays = (days: number): Date => new Date(Date.now() + days * DAY_MS);
 const dayIn = (days: number): string => inDays(days).toISOString().slice(0, 10);
 
@@ -82,7 +83,13 @@ describe('known issues in a browser', () => {
       createdBy: person.email,
     });
     expect(issue!.expiresAt.toISOString()).to.equal(`${dayIn(20)}T00:00:00.000Z`);
-    expect(await page.locator('.definitions').innerText()).to.include('Ends soon');
+    const known = await page.locator('.definitions').innerText();
+    expect(known)
+      .to.include('Ends soon')
+      .and.match(/critical[^]*Images must have[^]*3 elements on 2 pages[^]*https:\/\/example\.com/i);
+    await page.getByRole('link', { name: 'Back to the scan' }).click();
+    expect(await page.getByRole('link', { name: /^Accept as known/ }).count(), 'it is accepted').to.equal(1);
+    await page.locator(`#cause-${CAUSE}`).getByRole('link', { name: 'The supplier fixes it.' }).click();
 
     await page.getByLabel('Reason').fill('Later.');
     await page.getByLabel('End').fill(dayIn(KNOWN_ISSUE_MAX_DAYS));
@@ -96,6 +103,38 @@ describe('known issues in a browser', () => {
     expect(await web.stores.knownIssues.list(organisation, { limit: 10 })).to.deep.equal([]);
     const actions = ['remove', 'change', 'add'].map((action) => `known-issue.${action} ${person.email}`);
     expect(await audited(organisation)).to.deep.equal(actions);
+  });
+
+  it('decide what needs review, without scripts', async () => {
+    const page = await openScan('owner', { javaScriptEnabled: false });
+    await page.setViewportSize({ width: 320, height: 640 });
+    const { organisation } = page;
+    await page.getByRole('link', { name: /^Needs review/ }).click();
+    await page.getByRole('link', { name: /^Decide/ }).click();
+    expect(await heading(page)).to.equal('Decide what needs review');
+    await page.getByLabel('Reason').fill('The video has no sound.');
+    await page.getByLabel('Owner').fill('ada');
+    await press(page, 'Save the decision');
+    expect(await page.getByRole('alert').getByRole('link').allInnerTexts()).to.deep.equal(['Choose what the elements are.']);
+    await expectAccessible(page, 'decision-new');
+    await page.getByRole('radio', { name: 'They are a fault' }).check();
+    await press(page, 'Save the decision');
+    expect(await done(page)).to.include('The decision is saved.');
+    const [issue] = await web.stores.knownIssues.list(organisation, { limit: 10 });
+    expect(issue).to.deep.include({ kind: 'fault', fingerprint: REVIEW_CAUSE, reason: 'The video has no sound.' });
+    expect(issue!.example).to.deep.include({ scanId: page.scan, rule: 'video-caption' });
+    await expectAccessible(page, 'decision');
+    await page.getByRole('link', { name: 'the scan', exact: true }).click();
+    await page.getByRole('link', { name: /^Needs review/ }).click();
+    const cause = page.locator(`#cause-${REVIEW_CAUSE}`);
+    expect(await cause.innerText())
+      .to.include('Decided: a fault')
+      .and.include('It counts in scans that start from now on.');
+    expect(await cause.getByRole('link', { name: /^Decide/ }).count()).to.equal(0);
+    await cause.getByRole('link', { name: 'The video has no sound.' }).click();
+    await page.goto(KNOWN_ISSUES_PATH);
+    expect(await page.locator('#known-issues').innerText()).to.match(/Videos must have captions|video/i);
+    expect(await page.locator('#known-issues .badge').allInnerTexts()).to.include('Decided: a fault');
   });
 
   it('are accepted by rule and selector, and once if the form is sent twice', async () => {

@@ -2,14 +2,18 @@
 import { criterionTitle } from '../../../report/rules/success-criteria.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import type { ScanRow } from '../../../stores/scans/scan-row.ts';
-import { KNOWN_ISSUES_PATH, pagePath } from '../../../core/web-paths.ts';
+import { claimKey, type KnownIssueTarget } from '../../../core/scan/known-issues.ts';
+import { pagePath } from '../../../core/web-paths.ts';
+import { elementPath } from '../../../report/schema/page.ts';
+import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { pictureName } from '../../scans/scan-views.ts';
 import { actions, button, type Choice, filters, hiddenField, link, pagination, tabs, visuallyHidden } from '../../web/components.ts';
 import { html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { checkButton, checkLink } from '../scans/check.ts';
 import { choiceFilter } from '../scans/list-query.ts';
-import { CAUSES, count, ELEMENTS, number, siteLink } from '../scans/words.ts';
+import { acceptPath, issuePath, kindBadge } from '../known-issues/pages.ts';
+import { CAUSES, count, ELEMENTS, number, shown, siteLink } from '../scans/words.ts';
 import { hasState, statesIn } from '../../../report/html/filters.ts';
 import { causeItem, type ShownCause, titleOf } from '../../../report/html/cause.ts';
 import { causeLinks } from '../../../report/html/result.ts';
@@ -35,6 +39,8 @@ export interface CausesData extends SelectedCauses {
   checks: ReadonlyMap<string, ScanRow>;
   /** Whether the page has the form of checks. */
   mayCheck: boolean;
+  /** The known issues and decisions about the causes, also those that the scan did not have; see `issueOf`. */
+  issues: ReadonlyMap<string, KnownIssueRow>;
   view: Pick<ReportView, 'leading' | 'to_pass' | 'causes' | 'pages' | 'score' | 'advice_elements' | 'states' | 'cause_rules' | 'pictures'>;
 }
 
@@ -59,7 +65,7 @@ export function causeList(data: CausesData): Html {
     }
     ${lines.length === 0 ? html`<p>${NOTHING_FOUND[query.list]}</p>` : html`${!isNarrowed && query.part === 1 && intro(data)} ${filterForm(data)}`}
     ${lines.length > 0 && html`<p><span id="causes-shown">${rangeText(data)}</span> ${sizeLink(data)}</p>`}
-    ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { view, open: at < (saysWhatToFix(view) ? 1 : OPEN), pictureSrc: (name) => picturePath(scanId, pictureName(name)), action: query.list === 'violations' && causeActions(data, cause) }))}</ul>`}
+    ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { view, open: at < (saysWhatToFix(view) ? 1 : OPEN), pictureSrc: (name) => picturePath(scanId, pictureName(name)), action: causeActions(data, cause) }))}</ul>`}
     ${pagination({
       previous: query.part > 1 ? causesHref(scanId, { ...query, part: query.part - 1 }) : null,
       next: query.part * query.size < matching ? causesHref(scanId, { ...query, part: query.part + 1 }) : null,
@@ -96,7 +102,7 @@ function sizeLink({ scanId, query, matching }: CausesData): Html | false {
 function intro(data: CausesData): Html {
   const { view, query, lines } = data;
   if (query.list === 'review')
-    return html`<p>The test could not decide about ${count(ELEMENTS, view.score.needs_review)}. Check each one yourself. They are not violations and do not change the score.</p>
+    return html`<p>The test could not decide about ${count(ELEMENTS, view.score.needs_review)}. Check each one yourself, and decide: later scans keep it. Until then they are not violations and do not change the score.</p>
       ${view.states?.counted === false && html`<p>${wordsIn('en', 'findings').texts.statesNotCounted}</p>`}`;
   if (query.list === 'advice')
     return html`<p>Best practices that WCAG does not require, for ${count(ELEMENTS, view.advice_elements)}. They are not violations and do not change the score.</p>`;
@@ -176,16 +182,27 @@ const activeCauseFilters = ({ state, severity, criterion, rule, page, cause }: C
 /** The address of a picture of a scan. */
 export const picturePath = (scanId: string, name: string): string => `/dashboard/scans/${scanId}/pictures/${name}`;
 
-/** The page that accepts a root cause of a scan. */
-const acceptPath = (scanId: string, fingerprint: string): string =>
-  `${KNOWN_ISSUES_PATH}/new?${new URLSearchParams({ scan: scanId, cause: fingerprint })}`;
+/** What known issues may be about a cause: all of it, or the elements at the place of its example. */
+export const targetsOf = (list: CauseList, { line, cause }: ShownCause): KnownIssueTarget[] => {
+  if (list === 'advice') return [];
+  const kind = list === 'review' ? { kind: 'fault' as const } : {};
+  const { fingerprint, rule } = line;
+  return [{ ...kind, fingerprint }, ...(cause === null ? [] : [{ ...kind, rule, selector: elementPath(cause.example) }])];
+};
 
-/** What a person can do about a root cause. Screen readers tell the actions apart by what the page calls the causes. */
-function causeActions({ scanId, view, mayAccept, checks, mayCheck }: CausesData, { line, cause }: ShownCause): Html {
+/** What is known about a cause, and what a person can do. Screen readers tell the actions apart by what the page calls the causes. */
+function causeActions({ scanId, view, query: { list }, mayAccept, issues, checks, mayCheck }: CausesData, shownCause: ShownCause): Html {
+  const { line, cause } = shownCause;
   const { fingerprint, rule, element, elements, known_elements: known = 0 } = line;
   const what = `${titleOf(view, rule)} ${element}`;
-  const url = cause?.page_urls[0];
+  const url = list === 'violations' ? cause?.page_urls[0] : undefined;
   const check = mayCheck && url !== undefined && checkButton({ url, cause: fingerprint }, what);
-  const accept = mayAccept && known < elements && link(html`Accept as known ${visuallyHidden(what)}`, acceptPath(scanId, fingerprint));
-  return html`${checkLink(checks.get(fingerprint))} ${(check || accept) && actions(check, accept)}`;
+  const issue = targetsOf(list, shownCause).flatMap((target) => issues.get(claimKey(target)) ?? [])[0];
+  const isOpen = mayAccept && issue === undefined && list !== 'advice' && known < elements;
+  const text = list === 'review' ? 'Decide: fine or a fault' : 'Accept as known';
+  const accept = isOpen && link(html`${text} ${visuallyHidden(what)}`, acceptPath(scanId, list, fingerprint));
+  return html`${issue !== undefined && issueLine(issue, known)} ${checkLink(checks.get(fingerprint))} ${(check || accept) && actions(check, accept)}`;
 }
+
+const issueLine = (issue: KnownIssueRow, known: number): Html =>
+  html`<p>${kindBadge(issue)} ${link(shown(issue.reason, 100), issuePath(issue.id))}${known === 0 && '. It counts in scans that start from now on.'}</p>`;

@@ -66,9 +66,9 @@ export async function selectCauses(view: Listed, asked: CauseQuery, read: ReadFi
 const filteringPage = ({ pages }: Listed, { page, list }: CauseQuery): number | null =>
   page !== null && list !== 'advice' && pages[page - 1]?.tested ? page : null;
 
-/** A root cause of violations, without its details. */
-export const findCause = (view: Listed, fingerprint: string): CauseLine | undefined =>
-  linesOf(view, 'violations').find((line) => line.fingerprint === fingerprint);
+/** A root cause, without its details. */
+export const findCause = (view: Listed, list: CauseList, fingerprint: string): CauseLine | undefined =>
+  linesOf(view, list).find((line) => line.fingerprint === fingerprint);
 
 /** The details of a root cause. The first ones are in the view, which is kept in memory. Null: there are none. @throws as `read` */
 export async function detailsOf(

@@ -1,4 +1,4 @@
-/** The form that accepts a root cause of a scan as a known issue, and the fields that it shares with the one that changes an issue. */
+/** The form that accepts a root cause of a scan, or decides about one that needs review, and the fields that change a known issue. */
 import type { FastifyRequest } from 'fastify';
 import { KNOWN_ISSUES_PATH, scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
 import { KNOWN_ISSUE_MAX_DAYS } from '../../../core/scan/known-issues.ts';
@@ -6,6 +6,7 @@ import type { CauseLine } from '../../../report/view/schema.ts';
 import { actions, button, choices, definitions, type FormError, hiddenField, linkButton, severityBadge } from '../../web/components.ts';
 import { html, type Html } from '../../../report/html/html.ts';
 import { NewKnownIssue } from '../../accounts/known-issues.ts';
+import type { CauseList } from '../findings/select.ts';
 import { schemaForm, type Typed } from '../schema-form.ts';
 import { csrfField, errorOf, titledPage } from '../forms.ts';
 import { count, ELEMENTS, pagesText, shown } from '../scans/words.ts';
@@ -15,6 +16,8 @@ export interface AcceptedCause {
   scanId: string;
   site: string;
   title: string;
+  /** In `review`, a person decides about it. */
+  list: CauseList;
   line: CauseLine;
 }
 
@@ -35,16 +38,22 @@ interface AcceptPage {
 }
 
 export function acceptPage({ request, cause, typed, errors }: AcceptPage): Html {
-  const { scanId, site, line } = cause;
+  const { scanId, site, list, line } = cause;
   const { fingerprint, rule } = line;
-  const body = html`<p class="lead">Reports keep showing a known issue, marked with reason and end. Thresholds do not count it.</p>
+  const decides = list === 'review';
+  const body = html`<p class="lead">${
+    decides
+      ? 'The test could not decide. Look at the elements, and say what they are: scans that start from now on keep it until its end.'
+      : 'Reports keep showing a known issue, marked with reason and end. Thresholds do not count it.'
+  }</p>
     ${summary(cause)}
     <form method="post" action="${KNOWN_ISSUES_PATH}/new" novalidate>
       ${csrfField(request)} ${hiddenField('form_id', typed.formId)} ${hiddenField('scan', scanId)} ${hiddenField('site', site)}
-      ${hiddenField('cause', fingerprint)} ${hiddenField('rule', rule)}
+      ${hiddenField('cause', fingerprint)} ${hiddenField('rule', rule)} ${hiddenField('list', list)}
+      ${decides && ISSUE_FORM.controls(typed.fields, errors, ['kind'])}
       ${choices({
         name: 'about',
-        label: 'What is accepted',
+        label: decides ? 'What it is about' : 'What is accepted',
         type: 'radio',
         required: true,
         values: [typed.about],
@@ -58,14 +67,22 @@ export function acceptPage({ request, cause, typed, errors }: AcceptPage): Html 
         ],
         error: errorOf(errors, 'about'),
       })}
-      ${ISSUE_FORM.controls(typed.fields, errors)}
-      ${actions(button({ text: 'Accept as known', kind: 'primary' }), linkButton({ text: 'Cancel', href: scanPath(scanId), kind: 'quiet' }))}
+      ${ISSUE_FORM.controls(typed.fields, errors, ['selector', ...CHANGED_FIELDS])}
+      ${actions(button({ text: decides ? 'Save the decision' : 'Accept as known', kind: 'primary' }), linkButton({ text: 'Cancel', href: scanPath(scanId), kind: 'quiet' }))}
     </form>`;
   const trail = [
     { text: 'Scans', href: SCANS_PATH },
     { text: `Scan of ${shown(site)}`, href: scanPath(scanId) },
   ];
-  return titledPage({ request, title: 'Accept a known issue', active: 'scans', trail, errors, narrow: true, body });
+  return titledPage({
+    request,
+    title: decides ? 'Decide what needs review' : 'Accept a known issue',
+    active: 'scans',
+    trail,
+    errors,
+    narrow: true,
+    body,
+  });
 }
 
 function summary({ site, title, line }: AcceptedCause): Html {
@@ -82,6 +99,14 @@ function summary({ site, title, line }: AcceptedCause): Html {
 export const dateOf = (at: Date): string => at.toISOString().slice(0, 10);
 
 export const ISSUE_FORM = schemaForm(NewKnownIssue, {
+  kind: {
+    label: 'Your decision',
+    texts: { enum: 'Choose what the elements are.' },
+    choices: [
+      { value: 'fine', text: 'They are fine', hint: 'They no longer need review, for the reason below.' },
+      { value: 'fault', text: 'They are a fault', hint: 'They count as violations: in score, thresholds and comparisons.' },
+    ],
+  },
   selector: {
     label: 'Selector',
     hint: 'Used only for the second choice. Those of frames and shadow hosts precede it, separated by " >>> ".',
@@ -91,14 +116,14 @@ export const ISSUE_FORM = schemaForm(NewKnownIssue, {
   },
   reason: {
     label: 'Reason',
-    hint: 'Why it is accepted, and what will fix it. Every report shows it.',
+    hint: 'Why it is so, and what will fix it. Every report shows it.',
     enter: 'Enter the reason.',
     rows: 3,
   },
-  owner: { label: 'Owner', hint: 'Who sees to it that it is fixed: a person or a team.', enter: 'Enter a person or a team.' },
+  owner: { label: 'Owner', hint: 'Who sees to it: a person or a team.', enter: 'Enter a person or a team.' },
   expires_at: {
     label: 'End',
-    hint: `It counts as a violation again from 00:00 UTC on this day, at most ${KNOWN_ISSUE_MAX_DAYS} days from now.`,
+    hint: `From 00:00 UTC on this day it counts as if it had never been set. At most ${KNOWN_ISSUE_MAX_DAYS} days from now.`,
     enter: 'Enter a date, such as 2030-01-31.',
   },
 });

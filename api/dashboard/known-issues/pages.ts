@@ -1,6 +1,7 @@
 /** The list of known issues, the page of one with the form that changes it, and the page that asks before it is removed. Pure. */
 import type { FastifyRequest } from 'fastify';
 import { KNOWN_ISSUES_PATH, scanPath } from '../../../core/web-paths.ts';
+import { extentOf, titleOf } from '../../../report/html/cause.ts';
 import type { KnownIssueRow, SiteMatches } from '../../../stores/known-issues/known-issues.ts';
 import {
   actions,
@@ -14,17 +15,26 @@ import {
   link,
   linkButton,
   pagination,
+  severityBadge,
   table,
   time,
 } from '../../web/components.ts';
 import { addressOf, html, type Html, type HtmlValue, NOTHING } from '../../../report/html/html.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import type { ActorNames } from '../names.ts';
-import { shown } from '../scans/words.ts';
-import { statusOf } from '../../accounts/known-issue-management.ts';
-import { ENDING_DAYS, KNOWN_ISSUES_MAX } from '../../../core/scan/known-issues.ts';
+import { shown, siteLink } from '../scans/words.ts';
+import { exampleOf, statusOf } from '../../accounts/known-issue-management.ts';
+import {
+  ENDING_DAYS,
+  isDecision,
+  KNOWN_ISSUES_MAX,
+  type KnownIssueExample,
+  type KnownIssueKind,
+  type KnownIssueTarget,
+} from '../../../core/scan/known-issues.ts';
 import { choiceFilter, textFilter } from '../scans/list-query.ts';
 import type { Typed } from '../schema-form.ts';
+import { type CauseList, causesHref } from '../findings/select.ts';
 import { CHANGED_FIELDS, dateOf, ISSUE_FORM } from './form.ts';
 
 export const STATES = ['live', 'ending', 'stale', 'ended'] as const;
@@ -58,8 +68,8 @@ interface KnownIssueListPage {
 export function knownIssueListPage(page: KnownIssueListPage): Html {
   const { request, query, issues, first, nextCursor, done } = page;
   const body = html`<p class="lead">
-      Violations that are accepted until a date. Reports show them, and thresholds do not count them. Accept one at a root cause on the page of
-      a scan.
+      Violations that are accepted until a date: reports show them, and thresholds do not count them. And decisions about elements that need
+      review: fine or a fault. Add one at a root cause on the page of a scan.
     </p>
     ${filterForm(query)}
     ${issues.length === 0 ? nothing(query, first) : issueTable(page)}
@@ -89,7 +99,7 @@ function nothing(query: IssueQuery, first: boolean): Html {
       text: 'Change the filters, or show all known issues.',
       action: linkButton({ text: 'Show all known issues', href: KNOWN_ISSUES_PATH }),
     });
-  return emptyState({ title: 'There is no known issue', text: 'Every violation counts.' });
+  return emptyState({ title: 'There is no known issue', text: 'Every violation counts, and nothing that needs review is decided.' });
 }
 
 const issueTable = ({ issues, names, matches, now }: KnownIssueListPage): Html =>
@@ -99,8 +109,8 @@ const issueTable = ({ issues, names, matches, now }: KnownIssueListPage): Html =
     captionHidden: true,
     columns: [{ text: 'Known issue' }, { text: 'Site', wide: true }, { text: 'End' }, { text: 'Owner' }, { text: 'Accepted' }],
     rows: issues.map((issue) => [
-      html`${link(shown(issue.reason, 100), `${KNOWN_ISSUES_PATH}/${issue.id}`)}<br /><span class="small soft">${targetOf(issue, 120)}</span>
-        ${statusBadge(issue, now)} ${isStale(issue, matches.get(issue.site), now) && staleBadge()}`,
+      html`${issueLines(issue, exampleOf(issue, matches.get(issue.site)))} ${isDecision(issue) && kindBadge(issue)} ${statusBadge(issue, now)}
+        ${isStale(issue, matches.get(issue.site), now) && staleBadge()}`,
       shown(issue.site),
       time(issue.expiresAt),
       issue.owner,
@@ -108,7 +118,12 @@ const issueTable = ({ issues, names, matches, now }: KnownIssueListPage): Html =
     ]),
   });
 
-export const issuePath = (id: string): string => `${KNOWN_ISSUES_PATH}/${id}`;
+function issueLines(issue: KnownIssueRow, example: KnownIssueExample | undefined): Html {
+  const reason = shown(issue.reason, 100);
+  const target = html`<span class="small soft">${issueTarget(issue, example, 120)}</span>`;
+  if (example === undefined) return html`${link(reason, issuePath(issue.id))}<br />${target}`;
+  return html`${link(issueName(example), issuePath(issue.id))}<br />${target}<br /><span class="small">${reason}</span>`;
+}
 
 export interface KnownIssuePage {
   request: FastifyRequest;
@@ -116,6 +131,9 @@ export interface KnownIssuePage {
   names: ActorNames;
   /** What the newest scan of its site says. */
   matches: SiteMatches | null;
+  example: KnownIssueExample | undefined;
+  /** Whether the scan of the example is still stored, with the picture. */
+  seen: { picture: Html | false } | null;
   /** What was typed. Default: as it is. */
   typed?: Typed;
   errors?: readonly FormError[];
@@ -144,23 +162,34 @@ export function knownIssuePage(page: KnownIssuePage): Html {
           ${csrfField(request)} ${ISSUE_FORM.controls(typed ?? current, errors, CHANGED_FIELDS)} ${button({ text: 'Save changes', kind: 'primary' })}
         </form>
         <h2>Remove it</h2>
-        <p>The violations count again in scans that start afterwards.</p>
+        <p>Scans that start afterwards count as if it had never been set.</p>
         <p>${linkButton({ text: 'Remove the known issue', href: `${issuePath(id)}/remove` })}</p>`
     }`;
-  return titledPage({ ...FRAME, request, title: 'Known issue', errors, done, body });
+  return titledPage({ ...FRAME, request, title: isDecision(issue) ? 'Decision' : 'Known issue', errors, done, body });
 }
 
 type Row = readonly [HtmlValue, HtmlValue];
 
-type ShownIssue = Pick<KnownIssuePage, 'request' | 'issue' | 'names' | 'matches' | 'now'>;
+type ShownIssue = Pick<KnownIssuePage, 'request' | 'issue' | 'names' | 'matches' | 'example' | 'seen' | 'now'>;
 
-const facts = ({ issue, names, matches, now }: ShownIssue): Row[] => [
-  ['Accepted', targetOf(issue)],
+const facts = ({ issue, names, matches, example, seen, now }: ShownIssue): Row[] => [
+  [
+    isDecision(issue) ? 'Decided about' : 'Accepted',
+    html`${isDecision(issue) && kindBadge(issue)} ${example && html`${issueName(example)}<br />`}${issueTarget(issue, example)}`,
+  ],
+  ...(example === undefined ? [] : [exampleRow(example, { issue, seen })]),
   ['Site', shown(issue.site)],
   ['End', html`${time(issue.expiresAt)} ${statusBadge(issue, now)}`],
   ...(matches !== null && isStale(issue, matches, now) ? [staleRow(matches)] : []),
-  ['Accepted by', html`${acceptedBy(issue, names)}, ${time(issue.createdAt)}`],
+  [isDecision(issue) ? 'Decided by' : 'Accepted by', html`${acceptedBy(issue, names)}, ${time(issue.createdAt)}`],
 ];
+
+function exampleRow({ scanId, pageUrl, fingerprint }: KnownIssueExample, { issue, seen }: Pick<ShownIssue, 'issue' | 'seen'>): Row {
+  const scan =
+    seen &&
+    html`, in ${link('the scan', isDecision(issue) ? scanPath(scanId) : causesHref(scanId, { cause: fingerprint }))} ${seen.picture}`;
+  return ['Example', html`${siteLink(pageUrl)}${scan}`];
+}
 
 const staleRow = ({ scanId, at }: SiteMatches): Row => [
   'Newest scan',
@@ -175,7 +204,7 @@ const texts = ({ reason, owner }: KnownIssueRow): Row[] => [
 export function removeIssuePage(page: ShownIssue): Html {
   const { request, issue } = page;
   const body = html`${definitions([...facts(page), ...texts(issue)])}
-    <p>What it covers counts as violations again in scans that start afterwards. Scans that have started keep what they started with.</p>
+    <p>Scans that start afterwards count as if it had never been set: what was accepted counts again, and what was decided needs review again. Scans that have started keep what they started with.</p>
     <form method="post" action="${issuePath(issue.id)}/remove">
       ${csrfField(request)}
       ${actions(button({ text: 'Remove the known issue', kind: 'danger' }), linkButton({ text: 'Keep it', href: issuePath(issue.id), kind: 'quiet' }))}
@@ -183,11 +212,29 @@ export function removeIssuePage(page: ShownIssue): Html {
   return titledPage({ ...FRAME, request, title: 'Remove this known issue?', body });
 }
 
-/** What is accepted. @param max of the selector, in characters */
-export const targetOf = ({ fingerprint, rule, selector }: KnownIssueRow, max?: number): Html =>
-  fingerprint === undefined
-    ? html`<code>${shown(rule!, 100)}</code> at <code class="address">${shown(selector!, max)}</code>`
-    : html`Root cause <code>${fingerprint}</code>`;
+export const issuePath = (id: string): string => `${KNOWN_ISSUES_PATH}/${id}`;
+
+/** The page that accepts a root cause of a scan, or decides about one that needs review. */
+export const acceptPath = (scan: string, list: CauseList, cause: string): string =>
+  `${KNOWN_ISSUES_PATH}/new?${new URLSearchParams({ scan, cause, ...(list === 'review' && { list }) })}`;
+
+const KINDS: Readonly<Record<KnownIssueKind, string>> = { accepted: 'Known issue', fine: 'Decided: fine', fault: 'Decided: a fault' };
+
+export const kindBadge = ({ kind = 'accepted' }: KnownIssueTarget): Html => badge(kind === 'fault' ? 'bad' : 'plain', KINDS[kind]);
+
+/** Severity and title of the rule. */
+export const issueName = ({ impact, rule }: KnownIssueExample): Html =>
+  html`${severityBadge(impact)} ${titleOf({ cause_rules: {} }, rule)}`;
+
+/** What is covered: its element, and how often it was found. @param max of a selector, in characters */
+export function issueTarget({ fingerprint, rule, selector }: KnownIssueRow, example: KnownIssueExample | undefined, max?: number): Html {
+  const extent = example && html`, ${extentOf(example)}`;
+  if (fingerprint === undefined)
+    return html`<code>${shown(rule!, 100)}</code> at <code class="address">${shown(selector!, max)}</code>${extent}`;
+  return example === undefined
+    ? html`Root cause <code>${fingerprint}</code>`
+    : html`<code class="address">${shown(example.selector, max)}</code>${extent}`;
+}
 
 /** Who accepts it: a person, a key, or the resource that declares it. */
 export const acceptedBy = ({ createdBy, manifest }: KnownIssueRow, names: ActorNames): string =>

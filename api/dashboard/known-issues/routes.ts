@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
-import { ENDING_DAYS, KNOWN_ISSUE_TEXT_MAX, readSite } from '../../../core/scan/known-issues.ts';
+import { ENDING_DAYS, type KnownIssueExample, KNOWN_ISSUE_TEXT_MAX, readSite } from '../../../core/scan/known-issues.ts';
 import { siteOf } from '../../../core/scan/site.ts';
 import { KNOWN_ISSUES_PATH, scanPath } from '../../../core/web-paths.ts';
 import { elementPath } from '../../../report/schema/page.ts';
@@ -10,22 +10,24 @@ import type { RootCause } from '../../../report/schema/root-cause.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import type { KnownIssueRow, SiteMatches } from '../../../stores/known-issues/known-issues.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import { createKnownIssueManagement } from '../../accounts/known-issue-management.ts';
+import { createKnownIssueManagement, exampleOf } from '../../accounts/known-issue-management.ts';
 import { KnownIssueChange } from '../../accounts/known-issues.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError, type ErrorCode } from '../../http/errors.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
-import { link } from '../../web/components.ts';
+import { elementPicture, link } from '../../web/components.ts';
+import { pictureName } from '../../scans/scan-views.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { addressOf, html, type Html } from '../../../report/html/html.ts';
 import { titleOf } from '../../../report/html/cause.ts';
+import { picturePath } from '../findings/list.ts';
 import { detailsOf, findCause } from '../findings/select.ts';
 import { doneOf, formIdOf, idOfForm } from '../forms.ts';
 import { actorNames } from '../names.ts';
 import { answerForm, checkerOf } from '../schema-form.ts';
 import { ABOUT, type AcceptedCause, acceptPage, dateOf, ISSUE_FORM } from './form.ts';
-import { issuePath, type IssueQuery, knownIssueListPage, knownIssuePage, removeIssuePage, STATES } from './pages.ts';
+import { issuePath, type IssueQuery, knownIssueListPage, type KnownIssuePage, knownIssuePage, removeIssuePage, STATES } from './pages.ts';
 
 const READ = { config: { permission: 'scans:read' } } as const;
 const WRITE = { config: { permission: 'known-issues:write' } } as const;
@@ -37,6 +39,7 @@ const DAY_MS = 86_400_000;
 const SUGGESTED_DAYS = 90;
 const DONE = {
   added: 'The violations are accepted. Scans of the site that start from now on show them as known.',
+  decided: 'The decision is saved. It counts in scans of the site that start from now on.',
   changed: 'The known issue was changed.',
   removed: 'The known issue was removed.',
 };
@@ -80,20 +83,21 @@ export const knownIssuePages: FastifyPluginAsync = async (scope) => {
   });
 
   /** The root cause of a scan that its page shows. @throws ApiError if there is none */
-  async function causeOf(request: FastifyRequest, scanId: string, fingerprint: string): Promise<FoundCause> {
+  async function causeOf(request: FastifyRequest, scanId: string, asked: string, fingerprint: string): Promise<FoundCause> {
+    const list = asked === 'review' ? 'review' : 'violations';
     const row = await storesOf(request).scans.find(scanId.toLowerCase());
     if (row === null) throw new ApiError('scan_not_found');
     const view = row.reports === null ? null : await pictures.readView(row);
-    const line = view === null ? undefined : findCause(view, fingerprint);
+    const line = view === null ? undefined : findCause(view, list, fingerprint);
     if (view === null || line === undefined) throw new ApiError('report_not_found');
-    return { cause: { scanId: row.id, site: siteOf(row.options.url), title: titleOf(view, line.rule), line }, row, view };
+    return { cause: { scanId: row.id, site: siteOf(row.options.url), title: titleOf(view, line.rule), list, line }, row, view };
   }
 
-  scope.get<{ Querystring: { scan?: unknown; cause?: unknown } }>(NEW, WRITE, async (request, reply) => {
-    const { scan, cause: fingerprint } = request.query;
-    const { cause, row, view } = await causeOf(request, String(scan), String(fingerprint));
+  scope.get<{ Querystring: { scan?: unknown; list?: unknown; cause?: unknown } }>(NEW, WRITE, async (request, reply) => {
+    const { scan, list, cause: fingerprint } = request.query;
+    const { cause, row, view } = await causeOf(request, String(scan), String(list), String(fingerprint));
     // An outage is no missing report: errors pass through.
-    const details = await detailsOf(view, 'violations', cause.line, (place) => pictures.readFindings(row, place));
+    const details = await detailsOf(view, cause.list, cause.line, (place) => pictures.readFindings(row, place));
     if (details === null) throw new ApiError('report_not_found');
     const expires = dateOf(new Date(now().getTime() + SUGGESTED_DAYS * DAY_MS));
     const fields = ISSUE_FORM.initial({ selector: selectorOf(details), expires_at: expires });
@@ -104,16 +108,22 @@ export const knownIssuePages: FastifyPluginAsync = async (scope) => {
     const form = formOf(request.body);
     const about = ABOUT.find((one) => one === form.text('about')) ?? 'cause';
     const typed = { about, fields: ISSUE_FORM.read(form), formId: formIdOf(form) };
-    const [scanId, fingerprint] = [form.text('scan'), form.text('cause')];
+    const [scanId, list, fingerprint] = [form.text('scan'), form.text('list'), form.text('cause')];
     return answerForm(reply, {
       ...REFUSED,
-      page: async (errors) => acceptPage({ request, cause: (await causeOf(request, scanId, fingerprint)).cause, typed, errors }),
+      page: async (errors) => acceptPage({ request, cause: (await causeOf(request, scanId, list, fingerprint)).cause, typed, errors }),
       async act() {
-        const { selector: _, ...fields } = ISSUE_FORM.body(typed.fields);
+        const { selector: _, kind: __, ...fields } = ISSUE_FORM.body(typed.fields);
         const target = about === 'cause' ? { fingerprint } : { rule: form.text('rule'), selector: form.text('selector') };
-        const wanted = ISSUE_FORM.check({ site: form.text('site'), ...target, ...fields });
+        const wanted = ISSUE_FORM.check({
+          scan_id: scanId,
+          ...(list === 'review' && { kind: form.text('kind') }),
+          site: form.text('site'),
+          ...target,
+          ...fields,
+        });
         const issue = await management.add(request, wanted, idOfForm(request, typed.formId));
-        return reply.redirect(addressOf(issuePath(issue.id), { done: 'added', scan: scanId }), 303);
+        return reply.redirect(addressOf(issuePath(issue.id), { done: list === 'review' ? 'decided' : 'added', scan: scanId }), 303);
       },
     });
   });
@@ -177,7 +187,18 @@ async function aboutOf(request: FastifyRequest, issue: KnownIssueRow) {
     actorNames(stores, [issue], ({ createdBy }) => createdBy),
     stores.knownIssues.matchesOf(issue.site),
   ]);
-  return { names, matches };
+  const example = exampleOf(issue, matches);
+  return { names, matches, example, seen: example === undefined ? null : await seenIn(request, example) };
+}
+
+/** What the scan of an example still has. A page without the picture is of use. */
+async function seenIn(request: FastifyRequest, { scanId, fingerprint }: KnownIssueExample): Promise<KnownIssuePage['seen']> {
+  const row = await storesOf(request).scans.find(scanId);
+  if (row === null || row.reports === null) return null;
+  const view = await request.server.scanViews.readView(row).catch(() => null);
+  const picture = view?.pictures.find((one) => one.fingerprint === fingerprint);
+  const [src, alt] = [picturePath(scanId, pictureName(fingerprint)), 'The element, as the scanner saw it'];
+  return { picture: picture !== undefined && elementPicture({ src, alt, picture }) };
 }
 
 /** Values that no form sends are ignored, so that an edited address still shows the list. The site may be an address, as over REST. */

@@ -71,6 +71,7 @@ function numbers({ new: added, newKnown, fixed, unchanged, onNewPages, onNewStat
 }
 
 const CAVEATS: Readonly<Record<Caveat['reason'], string>> = {
+  decisions: 'Faults that people confirmed between the scans: they are neither new nor fixed.',
   site: 'The scans begin at different addresses.',
   wcag: 'The scans test different WCAG versions or levels.',
   pages: 'The scans may test different numbers of pages.',

@@ -23,7 +23,7 @@ import {
 import { criteriaCounts } from '../../../report/html/criteria.ts';
 import { attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import type { ActorNames } from '../names.ts';
-import { causeList } from '../findings/list.ts';
+import { causeList, type CausesData } from '../findings/list.ts';
 import { pagesSummary } from '../findings/pages.ts';
 import { causesHref, type SelectedCauses } from '../findings/select.ts';
 import { fixToPassCard } from '../../../report/html/result.ts';
@@ -47,6 +47,7 @@ export interface ScanPageData {
   trend: readonly TrendPoint[];
   /** Whether the person may accept known issues. */
   mayAccept: boolean;
+  issues: CausesData['issues'];
   /** Whether it is canceled in the cluster only. */
   ofManifest: boolean;
   /** The newest done check of each root cause. */
@@ -144,7 +145,7 @@ const deleteForm = ({ id, origin, resource }: ScanRow, csrfToken: string): Html 
   });
 
 function findings(data: ScanPageData): Html {
-  const { row, view, causes, mayAccept, checks, write } = data;
+  const { row, view, causes, mayAccept, issues, checks, write } = data;
   if (row.reports === null)
     return notice({
       title: 'The reports of this scan are no longer stored',
@@ -161,7 +162,7 @@ function findings(data: ScanPageData): Html {
       title: 'This scan has no findings to show',
       body: 'They are not in the object store. Download the PDF or the JSON export.',
     });
-  return html`${causeList({ ...causes, scanId: row.id, view, mayAccept, checks, mayCheck: write !== null })} ${write !== null && checkForm(row.id, write)} ${criteria(row.id, view)} ${pagesSummary(row.id, view)}`;
+  return html`${causeList({ ...causes, scanId: row.id, view, mayAccept, issues, checks, mayCheck: write !== null })} ${write !== null && checkForm(row.id, write)} ${criteria(row.id, view)} ${pagesSummary(row.id, view)}`;
 }
 
 /** Nothing for a view that was made before views had criteria. */

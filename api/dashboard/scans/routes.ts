@@ -4,6 +4,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
 import { differencePath, SCANS_PATH } from '../../../core/web-paths.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
+import { siteOf } from '../../../core/scan/site.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import { CSV_TABLES } from '../../../report/schema/objects.ts';
 import { titleOf } from '../../../report/html/cause.ts';
@@ -22,7 +23,7 @@ import { html } from '../../../report/html/html.ts';
 import { isOfManifest } from '../../scans/cancellation.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { actorNames } from '../names.ts';
-import { picturePath } from '../findings/list.ts';
+import { picturePath, targetsOf } from '../findings/list.ts';
 import { findCause, findingsReader, readCauseQuery, selectCauses } from '../findings/select.ts';
 import { causeOfCheck, newestByCause } from './check.ts';
 import { type Difference, differenceSection } from './difference.ts';
@@ -74,6 +75,7 @@ export async function sendScanPage(
   ]);
   const query = readCauseQuery(request.query as Record<string, unknown>);
   const causes = view === null || view === 'unavailable' ? null : await selectCauses(view, query, findingsReader(request, row));
+  const about = causes === null ? [] : causes.causes.flatMap((cause) => targetsOf(causes.query.list, cause));
   const body = scanBody({
     row,
     list: listBefore(request.headers.referer, request.host),
@@ -86,6 +88,7 @@ export async function sendScanPage(
     trend: pointsOf(trend),
     ofManifest: isOfManifest(row, request.server.stores.scanResources.namespace),
     mayAccept: mayCall(callerOf(request), 'known-issues:write'),
+    issues: await storesOf(request).knownIssues.about(siteOf(row.options.url), about, request.server.now()),
     write: mayWrite
       ? {
           csrfToken: request.viewer!.csrfToken,
@@ -103,7 +106,7 @@ async function checkedCauseName(request: FastifyRequest, row: ScanRow): Promise<
   const asked = causeOfCheck(row);
   const origin = asked && (await storesOf(request).scans.find(asked.scan));
   const view = origin && (await viewOf(request, origin));
-  const line = view && view !== 'unavailable' ? findCause(view, asked!.cause) : undefined;
+  const line = view && view !== 'unavailable' ? findCause(view, 'violations', asked!.cause) : undefined;
   return line === undefined ? null : `“${titleOf(view as ReportView, line.rule)}” (${line.element})`;
 }
 

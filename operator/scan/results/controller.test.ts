@@ -114,7 +114,7 @@ describe('results controller', () => {
       announce('a', 10);
       const running = run('a');
       await setImmediate();
-      started[0]!.end({ ok: true, result: { partial } as VerifiedResult, unmatchedIssues: ['issue'] });
+      started[0]!.end({ ok: true, result: { partial } as VerifiedResult, unmatchedIssues: ['issue'], issueExamples: {} });
       await running;
       expect(recorded).to.deep.equal(expected);
     }

@@ -20,7 +20,7 @@ import { type FoundResult, type ReconcileState, reservedPages, type ResultTask }
 import { hasEnded } from '../policy/status.ts';
 import { traced } from '../traces.ts';
 import { POD_MESSAGE_MAX_BYTES, type PodIdentity } from '../../../core/protocol/pod-messages.ts';
-import { ingest, ResultUnwanted } from './ingest.ts';
+import { ingest, type Ingested, ResultUnwanted } from './ingest.ts';
 import type { Expectation } from './verify.ts';
 import { readPodMessage } from './pod-message-log.ts';
 interface ResultFacts {
@@ -145,20 +145,19 @@ async function verify(
   const ingested = await traced(tracer, 'ingest', scan, scanId, () => ingestResults(context, { stored, slot, expected, isWanted }, signal));
   if (!ingested.ok) return void state.refused.set(stored.attempt, ingested.reason);
   // A known issue that a partial report lacks may be on the other pages.
-  if (row !== null && knownIssues !== undefined && !ingested.result.partial)
-    await recordMatches(context, row, knownIssues, ingested.unmatchedIssues);
+  if (row !== null && knownIssues !== undefined && !ingested.result.partial) await recordMatches(context, row, knownIssues, ingested);
   state.verified = ingested.result;
 }
 
-/** Records which known issues matched nothing. A scan of a test key says nothing about the site that users see. */
+/** Records what the known issues matched, and which ones matched nothing. A scan of a test key says nothing about the site that users see. */
 async function recordMatches(
   { stores }: OperatorContext,
   { id, organisation, options, test }: ScanRow,
   { at }: ChosenKnownIssues,
-  unmatched: string[],
+  { unmatchedIssues: unmatched, issueExamples: examples }: Extract<Ingested, { ok: true }>,
 ): Promise<void> {
   if (test === true) return;
-  const matches = { scanId: id, at: new Date(at), unmatched };
+  const matches = { scanId: id, at: new Date(at), unmatched, examples };
   await stores.knownIssues.recordMatches(organisation, siteOf(options.url), matches).catch((cause: unknown) => {
     throw new RowUnread('the matches of known issues could not be stored', { cause });
   });

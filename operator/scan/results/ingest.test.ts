@@ -3,7 +3,8 @@ import { expect } from 'chai';
 import type { PodStored } from '../../../core/protocol/pod-messages.ts';
 import { contextOf, type Parts } from '../../../test/support/operator-context.ts';
 import { rootCauseFingerprint } from '../../../report/causes/root-causes.ts';
-import type { ReportViolation, TestedPage } from '../../../report/schema/page.ts';
+import { type ReportViolation, type TestedPage, testedPages } from '../../../report/schema/page.ts';
+import { emptyTally } from '../../../report/results/score.ts';
 import type { Report } from '../../../report/schema/report.ts';
 import { buildReport } from '../../../report/results/build.ts';
 import type { ChosenKnownIssues } from '../../../core/scan/known-issues.ts';
@@ -113,6 +114,36 @@ describe('ingestion', () => {
     expect(message.view!.findings.byteLength + message.view!.json.byteLength, 'what the thread still has').to.equal(0);
   });
 
+  it('verifies the decisions with those that were chosen at the launch', () => {
+    const [first, ...others] = testedPages(pagesOf(input.options.url));
+    const pages = [{ ...first!, violations: [], needs_review: first!.violations, rules: emptyTally(), score: 100 }, ...others];
+    const { review_groups } = reportOf(input, pages);
+    const decided = (kind: 'fine' | 'fault'): ChosenKnownIssues => ({
+      at: '2026-03-02T09:14:00.000Z',
+      issues: review_groups.slice(0, 1).map(({ fingerprint }) => ({
+        ...{ id: fingerprint, kind, fingerprint, reason: 'Seen', owner: 'team' },
+        expiresAt: '2026-06-01T00:00:00.000Z',
+      })),
+      leftOut: 0,
+    });
+    const verify = (made?: ChosenKnownIssues, chosen?: ChosenKnownIssues) => {
+      const report = reportOf({ ...input, ...(made && { knownIssues: made }) }, pages);
+      const objects = { export: bytesOf(report), pictures: null };
+      return verified(objects, { ...expected, ...(chosen && { knownIssues: chosen }) });
+    };
+    for (const kind of ['fine', 'fault'] as const) {
+      const { judgement, issueExamples } = verify(decided(kind), decided(kind));
+      expect(judgement.ok && judgement.outcome.known, JSON.stringify(judgement)).to.deep.include({
+        matched: 1,
+        scoreWithoutDecisions: 100,
+      });
+      expect(Object.values(issueExamples).map(({ rule }) => rule)).to.deep.equal([review_groups[0]!.rule]);
+    }
+    const refusal = { ok: false, reason: 'the decisions about elements to review are not those of the site.' };
+    for (const made of [undefined, decided('fault')]) expect(verify(made, decided('fine')).judgement).to.deep.equal(refusal);
+    expect(verify(decided('fine')).judgement).to.deep.equal(refusal);
+  });
+
   it('verifies the known issues with those that were chosen at the launch', () => {
     const plain = reportOf(input);
     const known = (fingerprints: string[]): ChosenKnownIssues => ({
@@ -181,6 +212,7 @@ describe('ingestion', () => {
         pdf: digestOf(PDF),
       },
       unmatchedIssues: [],
+      issueExamples: {},
     });
     expect(objects[to.export]).to.equal(bytes);
     expect(objects[to.pdf]).to.equal(PDF);

@@ -16,10 +16,11 @@ import { hasReport } from '../../../report/diff/baseline.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
 import type { VerifiedResult } from '../policy/status.ts';
 import type { OperatorContext } from '../../context.ts';
-import type { Expectation } from './verify.ts';
+import type { Expectation, Verified } from './verify.ts';
 
-/** `reason` is the end of the sentence "The scanner's results were refused: …". `unmatchedIssues` are the IDs of known issues that matched nothing. */
-export type Ingested = { ok: true; result: VerifiedResult; unmatchedIssues: string[] } | { ok: false; reason: string };
+/** `reason` is the end of the sentence "The scanner's results were refused: …". `unmatchedIssues` are the IDs of known issues that matched nothing, `issueExamples` what the others matched. */
+export type Ingested =
+  ({ ok: true; result: VerifiedResult } & Pick<Verified, 'unmatchedIssues' | 'issueExamples'>) | { ok: false; reason: string };
 
 /** The scan ended while its results were verified. They are not published. */
 export class ResultUnwanted extends Error {
@@ -78,7 +79,7 @@ async function verifyAndPublish(
   if (!export_.ok) return export_;
   if (pictures?.ok === false) return pictures;
   const objects = { export: export_.bytes, pictures: pictures?.bytes ?? null, baseline: before };
-  const { judgement, visits, view, unmatchedIssues } = await verifier.verify(objects, expected, signal);
+  const { judgement, visits, view, ...issues } = await verifier.verify(objects, expected, signal);
   if (!judgement.ok) return judgement;
 
   signal.throwIfAborted();
@@ -100,7 +101,7 @@ async function verifyAndPublish(
   }
   metrics.pagesVisited(visits);
   const { outcome, verdict, partial } = judgement;
-  return { ok: true, result: { partial, outcome, verdict, export: objectOf(stored.export), pdf: objectOf(stored.pdf) }, unmatchedIssues };
+  return { ok: true, result: { partial, outcome, verdict, export: objectOf(stored.export), pdf: objectOf(stored.pdf) }, ...issues };
 }
 
 /** Reads an object and compares it with its announcement. */

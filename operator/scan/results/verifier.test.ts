@@ -12,7 +12,7 @@ const expected: Expectation = {
   reserved: 5,
   announced: { scanned: 2, failed: 0 },
 };
-const REFUSED: Verified = { judgement: { ok: false, reason: 'no.' }, visits: [], view: null, unmatchedIssues: [] };
+const REFUSED: Verified = { judgement: { ok: false, reason: 'no.' }, visits: [], view: null, unmatchedIssues: [], issueExamples: {} };
 const small = { export: new Uint8Array(10), pictures: null };
 
 /** A thread that verifies what the test says. */

@@ -104,6 +104,7 @@ async function verifyIn(thread: VerifyThread, objects: ResultObjects, expected: 
       visits: [],
       view: null,
       unmatchedIssues: [],
+      issueExamples: {},
     };
   });
 }

@@ -11,8 +11,10 @@ import { deriveResults, statesOfReport } from '../../../report/results/results.t
 import { type ReportPage, type ReportViolation, type TestedPage, testedPages } from '../../../report/schema/page.ts';
 import { Report } from '../../../report/schema/report.ts';
 import { outcomesOn, ruleResults } from '../../../report/results/rule-outcomes.ts';
+import { decidePages, undecidedPage } from '../../../report/causes/decisions.ts';
+import { examplesOf } from '../../../report/causes/known.ts';
 import { rootCauseFingerprint } from '../../../report/causes/root-causes.ts';
-import type { ChosenKnownIssues } from '../../../core/scan/known-issues.ts';
+import type { ChosenKnownIssues, KnownIssueExample } from '../../../core/scan/known-issues.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
@@ -103,9 +105,15 @@ function recompute(
   if (tested.length > reserved) return refuse(`${tested.length} pages were tested, but credits are reserved for ${reserved}.`);
   const { scanned, failed } = countPages(pages);
   if (scanned !== announced.scanned || failed !== announced.failed) return refuse("page counts differ from the scanner's summary.");
+  const decided = decidePages(
+    pages.map((page) => (page.tested ? undecidedPage(page) : page)),
+    knownIssues?.issues ?? [],
+  );
+  if (!isDeepStrictEqual(decided, pages)) return refuse('the decisions about elements to review are not those of the site.');
   const wrong = tested.find((page) => !isConsistent(page));
   if (wrong !== undefined) return refuse(`the score of page ${wrong.url} does not follow from its violations.`);
-  const miscounted = tested.find(({ violations, needs_review, advice }) => ![...violations, ...needs_review, ...advice].every(isCounted));
+  // Decided elements may have been the examples of others, so that the findings are checked as they were.
+  const miscounted = tested.find((page) => ![...page.violations, ...undecidedPage(page).needs_review, ...page.advice].every(isCounted));
   if (miscounted !== undefined) return refuse(`the numbers of elements on page ${miscounted.url} contradict each other.`);
 
   const ids = report.rules.map(({ id }) => id);
@@ -143,10 +151,10 @@ function recompute(
 
 /** Checks that each position of a page names a rule, that positions are ascending, and that no rule has two outcomes. */
 function isInOrder(page: TestedPage, table: readonly string[]): boolean {
-  const { violations, needs_review, rules_passed, rules_not_applicable } = page;
+  const { violations, needs_review, reviewed = [], rules_passed, rules_not_applicable } = page;
   const isAscending = (list: readonly number[]): boolean =>
     list.every((position, at) => position < table.length && (at === 0 || list[at - 1]! < position));
-  const found = [...violations, ...needs_review];
+  const found = [...violations, ...needs_review, ...reviewed];
   const outcomes = [...rules_passed, ...rules_not_applicable].length + new Set(found.map(({ rule }) => rule)).size;
   return isAscending(rules_passed) && isAscending(rules_not_applicable) && outcomesOn(page, table).size === outcomes;
 }
@@ -157,8 +165,8 @@ function isCounted(finding: ReportViolation): boolean {
   if (nodes.length === 0 || uncounted(finding) < 0) return false;
   if (nodes_beyond === undefined) return true;
   const causes = new Set(nodes.map((node) => rootCauseFingerprint(rule, node)));
-  const beyond = new Set(nodes_beyond.map(({ fingerprint }) => fingerprint));
-  return beyond.size === nodes_beyond.length && [...beyond].every((fingerprint) => causes.has(fingerprint));
+  const beyond = new Set(nodes_beyond.map(({ fingerprint, confirmed = false }) => `${fingerprint} ${confirmed}`));
+  return beyond.size === nodes_beyond.length && nodes_beyond.every(({ fingerprint }) => causes.has(fingerprint));
 }
 
 /**
@@ -184,6 +192,8 @@ export interface Verified {
   view: Record<'json' | 'findings', Uint8Array<ArrayBuffer>> | null;
   /** The IDs of the known issues that matched no violation. */
   unmatchedIssues: string[];
+  /** Examples of the others, by ID. */
+  issueExamples: Record<string, KnownIssueExample>;
 }
 
 /** What a thread hands over instead of copying it: up to 19 MiB. */
@@ -193,13 +203,15 @@ export function verified(objects: ResultObjects, expected: Expectation): Verifie
   let visits: PageVisit[] = [];
   let view: Verified['view'] = null;
   let unmatchedIssues: string[] = [];
+  let issueExamples: Verified['issueExamples'] = {};
   const judgement = verifyExport(objects, expected, (report) => {
     visits = pageVisits(report.pages);
     unmatchedIssues = (report.known_issues?.issues ?? []).filter(({ elements }) => elements === 0).map(({ id }) => id);
+    issueExamples = examplesOf(report);
     const { view: shown, findings } = viewObjectsOf(report);
     view = { json: new TextEncoder().encode(JSON.stringify(shown)), findings };
   });
-  return { judgement, visits, view, unmatchedIssues };
+  return { judgement, visits, view, unmatchedIssues, issueExamples };
 }
 
 /** Longer than any page takes, in seconds. The cap keeps forged durations from distorting the sums. */
