@@ -46,6 +46,11 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'accept violations until a date, in a KnownIssues manifest',
     load: async () => (await import('./commands/accept.ts')).accept,
   },
+  mcp: {
+    arguments: '',
+    summary: 'serve tools for coding agents (Model Context Protocol)',
+    load: async () => (await import('./commands/mcp.ts')).mcp,
+  },
   open: {
     arguments: '[ID]',
     summary: 'print the address of a scan in the dashboard, and open it',

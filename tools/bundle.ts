@@ -3,14 +3,14 @@
  *
  *   node tools/bundle.ts [--only-program] OUT
  *
- * OUT gets `curbcut.cjs` (one file, without the scanner) with `LICENSE` and `LICENSES-OF-PACKAGES.txt`, and `curbcut-npm-VERSION.tgz`
- * (the npm package, with the scanner). --only-program writes only the first three, for images/cli. SOURCE_URL is the address of the
- * repository. The same input gives the same bytes.
+ * OUT gets `curbcut.cjs` (without the scanner), `curbcut-mcp.cjs` (for `curbcut mcp`), `LICENSE`, `LICENSES-OF-PACKAGES.txt`, and
+ * `curbcut-npm-VERSION.tgz` (the npm package, with the scanner). --only-program writes all but the package, for images/cli. SOURCE_URL
+ * is the address of the repository. The same input gives the same bytes.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { bundleProgram } from './bundle/bundle.ts';
+import { bundleProgram, bundleSdk, SDK_FILE } from './bundle/bundle.ts';
 import { licenceFiles, writePackage } from './bundle/npm-package.ts';
 
 const { values, positionals } = parseArgs({ options: { 'only-program': { type: 'boolean' } }, allowPositionals: true });
@@ -20,11 +20,13 @@ if (out === undefined || positionals.length > 1) {
   process.exit(2);
 }
 await mkdir(out, { recursive: true });
-const program = await bundleProgram();
+const [program, sdk] = [await bundleProgram(), await bundleSdk()];
 await writeFile(join(out, 'curbcut.cjs'), program.code);
-for (const [name, { content }] of Object.entries(licenceFiles(program.packages))) await writeFile(join(out, name), content);
+await writeFile(join(out, SDK_FILE), sdk.code);
+for (const [name, { content }] of Object.entries(licenceFiles(new Set([...program.packages, ...sdk.packages]))))
+  await writeFile(join(out, name), content);
 if (!values['only-program']) {
   const source = process.env.SOURCE_URL ?? '';
   if (source === '') console.error('bundle: SOURCE_URL is not set: the npm package names no repository');
-  await writePackage(program, out, source);
+  await writePackage(program, sdk, out, source);
 }

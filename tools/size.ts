@@ -17,10 +17,10 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   api: { production: 25740, tests: 2360 },
   operator: { production: 11713, tests: 8685 },
   'scanner-image': { production: 13541, tests: 3662 },
-  cli: { production: 4997, tests: 366 },
+  cli: { production: 5436, tests: 366 },
   local: { production: 10044, tests: 3760 },
   'demo-site': { production: 121, tests: 0 },
-  test: { production: 0, tests: 58296 },
+  test: { production: 0, tests: 58547 },
   tools: { production: 3672, tests: 579 },
   bench: { production: 2199, tests: 0 },
 };
@@ -28,9 +28,9 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 687,
+  'production files': 693,
   'production files below 25 lines': 30,
-  'production lines over 150 characters': 359,
+  'production lines over 150 characters': 360,
   'comments with a sentence over 30 words': 0,
   'files deeper than two folders below their package': 0,
 };

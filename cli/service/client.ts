@@ -122,7 +122,9 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-function bodyOf({ thresholds, crawl, partial, authSecret, ...options }: Submission): Record<string, unknown> {
+function bodyOf({ checkOf, thresholds, crawl, partial, authSecret, ...options }: Submission): Record<string, unknown> {
+  // It has the options of that scan.
+  if (checkOf !== undefined) return { url: options.url, check_of: checkOf };
   return {
     ...snakeKeys({ ...options, ...crawl, ...thresholds }),
     ...(crawl?.prepare && { prepare: crawl.prepare.map(toSnakeStep) }),

@@ -6,6 +6,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
 import type { Report } from '../../report/schema/report.ts';
@@ -33,7 +35,17 @@ describe('the npm package', function () {
     const modules = join(installation.folder, 'node_modules');
     expect(readdirSync(modules).filter((name) => !name.startsWith('.'))).to.deep.equal(['curbcut']);
     const licences = readFileSync(join(modules, 'curbcut/LICENSES-OF-PACKAGES.txt'), 'utf8');
-    for (const name of ['yaml', 'typebox', 'playwright-core', 'axe-core', 'pdfkit', '@expo-google-fonts/inter', 'undici'])
+    for (const name of [
+      'yaml',
+      'typebox',
+      'playwright-core',
+      'axe-core',
+      'pdfkit',
+      '@modelcontextprotocol/server',
+      'zod',
+      '@expo-google-fonts/inter',
+      'undici',
+    ])
       expect(licences, name).to.match(new RegExp(`^${name} \\d+\\.\\S+ \\(`, 'm'));
     expect(readFileSync(join(modules, 'curbcut/LICENSE'), 'utf8')).to.include('Apache License');
     const readme = readFileSync(join(modules, 'curbcut/README.md'), 'utf8');
@@ -58,7 +70,8 @@ describe('the npm package', function () {
   });
 
   it('is small, and starts fast', async () => {
-    expect(statSync(join(installation.out, 'curbcut.cjs')).size).to.be.lessThan(1_700_000);
+    expect(statSync(join(installation.out, 'curbcut.cjs')).size).to.be.lessThan(1_800_000);
+    expect(statSync(join(installation.out, 'curbcut-mcp.cjs')).size).to.be.lessThan(700_000);
     // What is run before the help is there, because a time would be that of the machine: 1,017 functions of 3,972.
     const coverage = join(installation.folder, 'coverage');
     const program = join(installation.folder, 'node_modules/curbcut/bin/curbcut');
@@ -78,7 +91,7 @@ describe('the npm package', function () {
     }
     const digests = (folder: string): string[] =>
       readdirSync(folder).map((name) => `${name} ${createHash('sha256').update(readFileSync(join(folder, name))).digest('hex')}`); // prettier-ignore
-    expect(digests(again)).to.deep.equal(digests(installation.out)).and.have.length(4);
+    expect(digests(again)).to.deep.equal(digests(installation.out)).and.have.length(5);
     await rm(again, { recursive: true });
   });
 
@@ -117,12 +130,21 @@ describe('the npm package', function () {
   it('as a single file has the licences beside it, without those of the scanner', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'curbcut-program-'));
     await bundleTo(folder, '--only-program');
-    expect(readdirSync(folder).toSorted()).to.deep.equal(['LICENSE', 'LICENSES-OF-PACKAGES.txt', 'curbcut.cjs']);
+    expect(readdirSync(folder).toSorted()).to.deep.equal(['LICENSE', 'LICENSES-OF-PACKAGES.txt', 'curbcut-mcp.cjs', 'curbcut.cjs']);
     const licences = readFileSync(join(folder, 'LICENSES-OF-PACKAGES.txt'), 'utf8');
     expect(licences)
       .to.match(/^yaml \d/m)
       .and.not.match(/^playwright-core \d/m);
     await rm(folder, { recursive: true });
+  });
+
+  it('serves tools for agents', async () => {
+    const client = new Client({ name: 'test', version: '1' });
+    const bin = join(installation.folder, 'node_modules/curbcut/bin/curbcut');
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'] }));
+    const { structuredContent } = await client.callTool({ name: 'rule', arguments: { rule: 'image-alt' } });
+    await client.close();
+    expect(structuredContent).to.include({ problem: 'Images must have alternative text' });
   });
 
   it('as a single file says that it has no scanner', async () => {

@@ -3,7 +3,7 @@ import { SCAN_ID, complete, curbcut, startService, stream } from './service.ts';
 
 describe('curbcut', () => {
   const wrong: [string, string[], string | RegExp][] = [
-    ['no command', [], 'usage: curbcut <scan|follow|check|cancel|list|report|diff|comment|accept|open|login|logout|completion>'],
+    ['no command', [], 'usage: curbcut <scan|follow|check|cancel|list|report|diff|comment|accept|mcp|open|login|logout|completion>'],
     ['an unknown command', ['scna'], "Unknown command 'scna'. Did you mean scan?"],
     ['no URL', ['scan'], "Missing required argument 'URL'"],
     ['two URLs', ['scan', 'a', 'b'], /Too many arguments for '\w+'\. Expected \d arguments? but got \d: .*b\.\n/],

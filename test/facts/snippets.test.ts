@@ -3,11 +3,14 @@
  * (test/gitops/manifests.test.ts) or as a job of GitHub; JSON by the API's schemas; commands by the programs that they call. A block
  * that nothing checks fails the test.
  */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { useContext } from '../api/context.ts';
-import { fragmentOf } from '../gitops/manifests.ts';
+import { fragmentOf, ROOT } from '../gitops/manifests.ts';
 import type { Block } from '../gitops/manifests.ts';
 import { allBlocks, ELSEWHERE, elsewhereOf, isShell, readFile, yamlOf } from './snippets/blocks.ts';
 import { PROGRAMS } from './snippets/programs.ts';
@@ -21,6 +24,13 @@ const own = allBlocks().filter((block) => elsewhereOf(block) === undefined);
 async function checkCall({ program, args }: Call, document: Document): Promise<void> {
   const problem = program === 'curl' ? problemOfRequest(args, document, SERVICE) : await PROGRAMS[program]!(args, { program, args });
   if (problem !== null) throw new Error(`${[program, ...args].join(' ')}: ${problem}`);
+}
+
+/** Runs a program of bin/ without input. @throws if it fails */
+async function endOf(command: string, args: string[]): Promise<void> {
+  const running = promisify(execFile)(join(ROOT, 'bin', command), args);
+  running.child.stdin!.end();
+  await running;
 }
 
 describe('the snippets of README and docs', function () {
@@ -59,7 +69,10 @@ describe('the snippets of README and docs', function () {
 
   describe('JSON', () => {
     for (const block of own.filter(({ language }) => language === 'json'))
-      it(`of ${block.from}`, () => {
+      it(`of ${block.from}`, async () => {
+        const { mcpServers } = JSON.parse(block.text) as { mcpServers?: Record<string, { command: string; args: string[] }> };
+        // Standard input has ended, so that the server ends.
+        if (mcpServers !== undefined) return Promise.all(Object.values(mcpServers).map(({ command, args }) => endOf(command, args)));
         const schema = document.paths['/v1/ci/scans']!['post']!.requestBody!.content['application/json']!.schema;
         expect(problemOfBody(JSON.parse(block.text), schema, document.components)).to.equal(null);
       });

@@ -28,6 +28,12 @@ export const bundleProgram = (): Promise<Bundle> =>
     footer: { js: 'if (require.main === module) module.exports.run();' },
   });
 
+/** The file beside the program that only `curbcut mcp` loads, because the program must start fast. */
+export const SDK_FILE = 'curbcut-mcp.cjs';
+
+/** Bundles it. */
+export const bundleSdk = (): Promise<Bundle> => bundle({ entryPoints: ['cli/mcp/sdk.ts'], format: 'cjs', target: `node${NODE_NEEDED}` });
+
 /** Bundles the scanner. @param external packages that stay beside it */
 export const bundleScanner = (external: string[]): Promise<Bundle> =>
   bundle({
@@ -73,7 +79,8 @@ async function bundle(options: BuildOptions): Promise<Bundle> {
  */
 const ownFiles: Plugin = {
   name: 'own-files',
-  setup({ onLoad }) {
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /\/sdk\.ts$/ }, ({ kind }) => (kind === 'dynamic-import' ? { path: `./${SDK_FILE}`, external: true } : undefined));
     onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
       const contents = text

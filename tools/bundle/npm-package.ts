@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { scannerFiles } from './scanner.ts';
-import { NODE_NEEDED, ROOT, type Bundle } from './bundle.ts';
+import { NODE_NEEDED, ROOT, SDK_FILE, type Bundle } from './bundle.ts';
 import { writeArchive, type ArchivedFile } from './archive.ts';
 import { licencesOf } from './licences.ts';
 
@@ -12,7 +12,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 };
 
 /** Writes the package into a folder. @param source the address of the repository, which a package with provenance must name; or empty */
-export async function writePackage(program: Bundle, out: string, source: string): Promise<void> {
+export async function writePackage(program: Bundle, sdk: Bundle, out: string, source: string): Promise<void> {
   const { name, version, description, license } = JSON.parse(read('package.json')) as Record<string, string>;
   const scanner = await scannerFiles();
   const manifest = {
@@ -27,8 +27,9 @@ export async function writePackage(program: Bundle, out: string, source: string)
   const files: Record<string, ArchivedFile> = {
     'package.json': { content: `${JSON.stringify(manifest, null, 2)}\n` },
     'README.md': { content: read('cli/README.md') },
-    ...licenceFiles(new Set([...program.packages, ...scanner.packages])),
+    ...licenceFiles(new Set([...program.packages, ...sdk.packages, ...scanner.packages])),
     'curbcut.cjs': { content: program.code },
+    [SDK_FILE]: { content: sdk.code },
     ...Object.fromEntries(
       Object.entries(PROGRAMS).map(([file, code]) => [`bin/${file}`, { content: `#!/usr/bin/env node\n${code}\n`, executable: true }]),
     ),
