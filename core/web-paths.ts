@@ -48,6 +48,9 @@ export const criteriaPath = (scanId: string): string => `${scanPath(scanId)}/cri
 /** What was found on one page of a scan. @param page its number in the scan, from 1 */
 export const pagePath = (scanId: string, page: number | string): string => `${pagesPath(scanId)}/${page}`;
 
+/** A root cause of a scan as an issue for a tracker. */
+export const ticketPath = (scanId: string, fingerprint: string): string => `${scanPath(scanId)}/causes/${fingerprint}/ticket`;
+
 /** The schedules of an organisation. */
 export const SCHEDULES_PATH = '/dashboard/schedules';
 export const schedulePath = ({ namespace, name }: { namespace: string; name: string }): string => `${SCHEDULES_PATH}/${namespace}/${name}`;

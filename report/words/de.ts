@@ -10,6 +10,7 @@ export const findings: Translated<'findings', 'de'> = {
   unread: 'Die Einzelheiten konnten nicht gelesen werden. Laden Sie die Seite gleich noch einmal.',
   htmlLabel: 'das HTML des Elements',
   selectorLabel: 'der Selektor des Elements',
+  ticket: { where: 'Wo', check: 'So prüfen Sie, ob es behoben ist', scan: 'Der Befund' },
   more: 'Mehr zu dieser Ursache',
   related: { one: '{n} zugehöriges Element', other: '{n} zugehörige Elemente' },
   foundOn: 'Gefunden auf {page}',

@@ -327,6 +327,7 @@ export const findings = {
   unread: 'The details could not be read. Reload the page in a moment.',
   htmlLabel: 'the HTML of the element',
   selectorLabel: 'the selector of the element',
+  ticket: { where: 'Where', check: 'How to check that it is fixed', scan: 'The finding' },
   more: 'More about this cause',
   related: { one: '{n} related element', other: '{n} related elements' },
   foundOn: 'Found on {page}',

@@ -10,6 +10,7 @@ export const findings: Translated<'findings', 'fr'> = {
   unread: 'Les détails n’ont pas pu être lus. Rechargez la page dans un instant.',
   htmlLabel: 'le HTML de l’élément',
   selectorLabel: 'le sélecteur de l’élément',
+  ticket: { where: 'Où', check: 'Comment vérifier que c’est corrigé', scan: 'Le constat' },
   more: 'En savoir plus sur cette cause',
   related: { one: '{n} élément associé', many: '{n} d’éléments associés', other: '{n} éléments associés' },
   foundOn: 'Trouvé sur {page}',

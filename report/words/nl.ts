@@ -10,6 +10,7 @@ export const findings: Translated<'findings', 'nl'> = {
   unread: 'De details konden niet worden gelezen. Laad de pagina zo dadelijk opnieuw.',
   htmlLabel: 'de HTML van het element',
   selectorLabel: 'de selector van het element',
+  ticket: { where: 'Waar', check: 'Zo controleert u of het is opgelost', scan: 'De bevinding' },
   more: 'Meer over deze oorzaak',
   related: { one: '{n} gerelateerd element', other: '{n} gerelateerde elementen' },
   foundOn: 'Gevonden op {page}',

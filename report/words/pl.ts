@@ -10,6 +10,7 @@ export const findings: Translated<'findings', 'pl'> = {
   unread: 'Nie udało się odczytać szczegółów. Proszę za chwilę odświeżyć stronę.',
   htmlLabel: 'HTML elementu',
   selectorLabel: 'selektor elementu',
+  ticket: { where: 'Gdzie', check: 'Jak sprawdzić, czy to naprawiono', scan: 'Wynik badania' },
   more: 'Więcej o tej przyczynie',
   related: {
     one: '{n} powiązany element',

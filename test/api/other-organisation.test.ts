@@ -60,7 +60,7 @@ function pathOf(route: string, of: Belongings): string {
   const scan = /\/(?:progress|events|cancel)$/.test(url) ? of.liveScan : of.scan;
   const values: Readonly<Record<string, string>> = {
     ...{ scan_id: scan, key_id: of.key, known_issue_id: of.knownIssue, webhook_id: of.webhook, delivery_id: of.delivery },
-    ...{ site: of.site, optionsKey: DEFAULT_OPTIONS_KEY, page: '1', namespace: NAMESPACE },
+    ...{ site: of.site, optionsKey: DEFAULT_OPTIONS_KEY, page: '1', cause: FINGERPRINT, namespace: NAMESPACE },
     id: url.startsWith(FACTORS) ? of.passkey : scan,
     name: url.includes('/pictures/') ? `${FINGERPRINT}.jpg` : of.schedule,
   };

@@ -68,6 +68,7 @@ const PAGES: Readonly<Record<string, string>> = {
   [`${SCAN}/pages`]: 'dashboard-scan-pages',
   [`${SCAN}/pages/:page`]: 'dashboard-scan-page',
   [`${SCAN}/criteria`]: 'dashboard-scan-criteria',
+  [`${SCAN}/causes/:cause/ticket`]: 'dashboard-ticket',
   [`${SCAN}/difference`]: 'dashboard-difference',
   ...Object.fromEntries(
     LOCALES.flatMap((locale) => [

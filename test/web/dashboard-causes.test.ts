@@ -154,6 +154,23 @@ describe('the root causes of a scan', () => {
     expect(new globalThis.URL(page.url()).pathname).to.include(id);
   });
 
+  it('become issues of a tracker: text that can be copied, and a link to the repository of the scan', async () => {
+    const { page, id, report } = await open(4, 75);
+    await web.db
+      .collection<{ _id: string }>('scans')
+      .updateOne({ _id: id }, { $set: { metadata: ['repository=https://github.com/acme/shop'] } });
+    const { fingerprint } = report.groups[0]!;
+    await follow(page.locator(`#cause-${fingerprint}`).getByRole('link', { name: /^Issue text/ }));
+    const text = await page.locator('#ticket-text').innerText();
+    expect(text)
+      .to.include('## How to fix it')
+      .and.include(`--cause ${fingerprint} --with ${id}`)
+      .and.include(`/dashboard/scans/${id}?cause=${fingerprint}#causes`);
+    const href = (await page.getByRole('link', { name: 'Create issue in github.com/acme/shop' }).getAttribute('href'))!;
+    expect(new globalThis.URL(href).searchParams.get('body')).to.equal(text);
+    await expectAccessible(page, 'dashboard-ticket');
+  });
+
   it('are summed up by success criterion, and nothing in it claims conformance', async () => {
     const { page, report } = await open(4, 75);
     await page.locator('#criteria > summary').click();

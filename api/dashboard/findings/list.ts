@@ -3,7 +3,7 @@ import { criterionTitle } from '../../../report/rules/success-criteria.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import type { ScanRow } from '../../../stores/scans/scan-row.ts';
 import { claimKey, type KnownIssueTarget } from '../../../core/scan/known-issues.ts';
-import { pagePath } from '../../../core/web-paths.ts';
+import { pagePath, ticketPath } from '../../../core/web-paths.ts';
 import { elementPath } from '../../../report/schema/page.ts';
 import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts';
 import { wordsIn } from '../../../report/words/words.ts';
@@ -201,7 +201,8 @@ function causeActions({ scanId, view, query: { list }, mayAccept, issues, checks
   const isOpen = mayAccept && issue === undefined && list !== 'advice' && known < elements;
   const text = list === 'review' ? 'Decide: fine or a fault' : 'Accept as known';
   const accept = isOpen && link(html`${text} ${visuallyHidden(what)}`, acceptPath(scanId, list, fingerprint));
-  return html`${issue !== undefined && issueLine(issue, known)} ${checkLink(checks.get(fingerprint))} ${(check || accept) && actions(check, accept)}`;
+  const ticket = url !== undefined && link(html`Issue text ${visuallyHidden(what)}`, ticketPath(scanId, fingerprint));
+  return html`${issue !== undefined && issueLine(issue, known)} ${checkLink(checks.get(fingerprint))} ${(ticket || accept) && actions(check, ticket, accept)}`;
 }
 
 const issueLine = (issue: KnownIssueRow, known: number): Html =>

@@ -2,11 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
+import { issueLink, type TicketAbout, ticketOf, trackerOf } from '../../../report/formats/ticket.ts';
+import type { RootCause } from '../../../report/schema/root-cause.ts';
 import type { PageCauses } from '../../../report/view/findings.ts';
 import type { ReportView, ViewPage } from '../../../report/view/schema.ts';
-import { criteriaPath, pagePath, pagesPath, scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
+import { criteriaPath, docPath, pagePath, pagesPath, scanPath, SCANS_PATH, ticketPath } from '../../../core/web-paths.ts';
 import { pagePictureName, pictureName } from '../../scans/scan-views.ts';
-import { definitions, link, notice, pagination } from '../../web/components.ts';
+import { actions, code, definitions, link, linkButton, notice, pagination, shown } from '../../web/components.ts';
 import { criteriaCounts, criteriaTable } from '../../../report/html/criteria.ts';
 import { html, type Html } from '../../../report/html/html.ts';
 import { pageFindings } from '../../../report/html/page-findings.ts';
@@ -22,7 +24,7 @@ import { scanOf } from '../scans/routes.ts';
 import { titledPage } from '../forms.ts';
 import { picturePath } from './list.ts';
 import { pageList, readPageListQuery } from './pages.ts';
-import { causesHref, findingsReader, readPageFindings } from './select.ts';
+import { causesHref, detailsOf, findCause, findingsReader, readPageFindings } from './select.ts';
 
 const VIEW_TIMEOUT_MS = 4_000;
 
@@ -57,6 +59,16 @@ export const findingPages: FastifyPluginAsync = async (scope) => {
     return reply.page(titledPage({ request, title: 'Success criteria', active: 'scans', trail: trailTo(row), body }));
   });
 
+  scope.get<{ Params: { cause: string } }>(ticketPath(':id', ':cause'), { config }, async (request, reply) => {
+    const { row, view } = await viewed(request);
+    const line = findCause(view, 'violations', request.params.cause);
+    const cause = line && (await detailsOf(view, 'violations', line, findingsReader(request, row)));
+    if (!cause) throw new ApiError('not_found');
+    const causeUrl = scope.settings.publicBaseUrl + causesHref(row.id, { cause: cause.fingerprint });
+    const about = { locale: row.options.locale, scanId: row.id, causeUrl, element: line.element };
+    return reply.page(titledPage({ request, title: 'Issue for a tracker', active: 'scans', trail: trailTo(row), body: ticketBody(cause, about, row) })); // prettier-ignore
+  });
+
   scope.get<{ Params: { page: string } }>(pagePath(':id', ':page'), { config }, async (request, reply) => {
     const { row, view } = await viewed(request);
     const at = /^[1-9]\d{0,5}$/.test(request.params.page) ? Number(request.params.page) : 0;
@@ -72,6 +84,22 @@ export const findingPages: FastifyPluginAsync = async (scope) => {
     return reply.page(titledPage({ request, title: pageTitle(data), active: 'scans', trail, body: pageBody(data) }));
   });
 };
+
+/** The issue as text, which can be selected without scripts, and a link to a tracker that the metadata of the scan names. */
+function ticketBody(cause: RootCause, about: TicketAbout, { id, metadata = {} }: ScanRow): Html {
+  const tracker = trackerOf(metadata['repository'] ?? '');
+  const { title, body } = ticketOf(cause, about);
+  const create =
+    tracker === null
+      ? html`<p class="soft">Scans with the <a href="${docPath('cli')}#metadata">metadata</a> <code>repository</code> of a project on GitHub or GitLab have a link to its new issue here.</p>`
+      : actions(linkButton({ text: `Create issue in ${shown(tracker.url.slice('https://'.length))}`, href: issueLink(tracker, cause, about), kind: 'primary', attributes: { rel: 'noopener' } })); // prettier-ignore
+  return html`${create}
+    <h2>Title</h2>
+    ${code({ id: 'ticket-title', label: 'the title', text: title, inline: true })}
+    <h2>Text in Markdown</h2>
+    ${code({ id: 'ticket-text', label: 'the text in Markdown', text: body })}
+    <p>${link('Back to the root cause', causesHref(id, { cause: cause.fingerprint }))}</p>`;
+}
 
 export interface ScanPageOfSite {
   scanId: string;
