@@ -32,6 +32,7 @@ import requestLog, { logRequest, requestIdOf } from './http/plugins/request-log.
 import { serviceRoutes } from './http/service.ts';
 import { publicPages } from './public/pages/routes.ts';
 import { publicRoutes } from './public/routes.ts';
+import { recipientRoutes } from './public/recipient.ts';
 import { unsubscribeRoutes } from './public/unsubscribe.ts';
 import { cancelRoutes } from './scans/cancel.ts';
 import { deletionRoutes } from './scans/deletion.ts';
@@ -67,6 +68,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   if (settings.dashboard) await app.register(dashboardRoutes);
   await app.register(publicPages);
   await app.register(unsubscribeRoutes);
+  await app.register(recipientRoutes);
   await app.register(docsRoutes);
 
   // Each answer during the shutdown closes its connection: a kept one would keep the process running.

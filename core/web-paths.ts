@@ -13,6 +13,9 @@ export const ACCOUNT_PATH = '/dashboard/account';
 /** The page of an unsubscribe link, in the language of the last mail. */
 export const unsubscribePath = (token: string): string => `/unsubscribe/${token}`;
 
+/** The page of a recipient without an account: the consent, and the end of all mails of the organisation. */
+export const recipientPath = (token: string): string => `/mails/${token}`;
+
 /** The page that ends mails about one topic, in the language of their reader. */
 export const stopMailsPath = (token: string, topic: string): string => `${unsubscribePath(token)}/${encodeURIComponent(topic)}`;
 
@@ -61,6 +64,9 @@ export const CREDITS_PATH = '/dashboard/credits';
 /** The pages of the organisation's API keys, and of its members. */
 export const KEYS_PATH = '/dashboard/settings/api-keys';
 export const MEMBERS_PATH = '/dashboard/settings/members';
+
+/** The page of those who get mails without an account. */
+export const RECIPIENTS_PATH = '/dashboard/settings/recipients';
 
 /** The pages of the organisation's webhooks. */
 export const WEBHOOKS_PATH = '/dashboard/settings/webhooks';

@@ -298,6 +298,8 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['mail_subscriptions', { token: 1 }, { unique: true }],
   ['mail_subscriptions', { organisation: 1, topics: 1 }, {}],
   ['mail_subscriptions', { email: 1 }, {}],
+  // Sparse, because only recipients who have not agreed yet have the field.
+  ['mail_subscriptions', { expiresAt: 1 }, { expireAfterSeconds: 0, sparse: true }],
   // Sparse, because only those of weekly summaries have the field.
   ['mail_subscriptions', { weeklyAt: 1 }, { sparse: true }],
   // Sparse, because webhooks of manifests have no slot.

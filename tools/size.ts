@@ -10,17 +10,17 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
-  core: { production: 4659, tests: 1667 },
-  report: { production: 15927, tests: 1810 },
+  core: { production: 4671, tests: 1667 },
+  report: { production: 16027, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
-  stores: { production: 9215, tests: 635 },
-  api: { production: 25820, tests: 2360 },
+  stores: { production: 9235, tests: 635 },
+  api: { production: 26070, tests: 2360 },
   operator: { production: 11713, tests: 8685 },
   'scanner-image': { production: 13541, tests: 3662 },
   cli: { production: 5436, tests: 366 },
   local: { production: 10044, tests: 3760 },
   'demo-site': { production: 121, tests: 0 },
-  test: { production: 0, tests: 58677 },
+  test: { production: 0, tests: 58797 },
   tools: { production: 3672, tests: 579 },
   bench: { production: 2199, tests: 0 },
 };
@@ -28,9 +28,9 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 695,
+  'production files': 698,
   'production files below 25 lines': 30,
-  'production lines over 150 characters': 365,
+  'production lines over 150 characters': 368,
   'comments with a sentence over 30 words': 0,
   'files deeper than two folders below their package': 0,
 };

@@ -114,6 +114,9 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     subscriptions: {
       find: (email: string) => subscriptions.find(id, email),
       set: (email: string, topic: MailTopic, wanted: boolean) => subscriptions.set(id, email, topic, wanted),
+      recipients: () => subscriptions.recipients(id),
+      add: (one: Omit<Parameters<typeof subscriptions.add>[0], 'organisation'>) => subscriptions.add({ ...one, organisation: id }),
+      removeRecipient: (recipientId: string) => subscriptions.removeRecipient({ id: recipientId, organisation: id }),
       forgetSite: (site: string) => subscriptions.forgetSite(id, site),
     },
     webhooks: {

@@ -21,6 +21,7 @@ import { passkeySignIn, secondFactorSignIn } from './second-factor/sign-in.ts';
 import { factorPages } from './second-factor/routes.ts';
 import { leftBehindPages } from './settings/left-behind.ts';
 import { memberPages } from './settings/members.ts';
+import { recipientPages } from './settings/recipients.ts';
 import { securityPages } from './settings/security.ts';
 import { invitationRoutes } from './sign-in/invitation.ts';
 import { resetRoutes } from './sign-in/reset-password.ts';
@@ -81,6 +82,7 @@ async function signedInPages(scope: FastifyInstance): Promise<void> {
   await scope.register(securityPages);
   await scope.register(memberPages);
   await scope.register(leftBehindPages);
+  await scope.register(recipientPages);
   await scope.register(auditPages);
   await scope.register(keyPages);
   await scope.register(webhookPages);

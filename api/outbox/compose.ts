@@ -1,13 +1,15 @@
 /** Makes the message of a mail in the outbox: reads what it is about, renders it, and adds the headers. */
 import { createHash } from 'node:crypto';
 import { DEFAULT_LOCALE } from '../../core/scan/locales.ts';
-import { ACCOUNT_PATH, resultPath, stopMailsPath, unsubscribePath } from '../../core/web-paths.ts';
+import { ACCOUNT_PATH, recipientPath, resultPath, stopMailsPath, unsubscribePath } from '../../core/web-paths.ts';
+import type { MailTopic } from '../../stores/outbox/subscriptions.ts';
 import type { MailEntry } from '../../stores/outbox/entries.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import {
   renderAccountNotice,
+  renderConsent,
   renderInvitation,
   renderOwnerNotice,
   renderPasswordReset,
@@ -17,7 +19,7 @@ import {
   type ResultMail,
 } from './mail-contents.ts';
 import { renderScanEnded } from './scan-ended.ts';
-import { subscriberOf } from './subscriber.ts';
+import { type Subscriber, subscriberOf } from './subscriber.ts';
 import { renderSummary, weekOf } from './weekly-summary.ts';
 import type { Message } from './smtp.ts';
 
@@ -60,6 +62,8 @@ async function contentOf(about: ComposeContext, mail: MailEntry): Promise<Conten
   switch (mail.kind) {
     case 'invitation':
       return { rendered: renderInvitation(mail.data, context), headers: {} };
+    case 'recipient_consent':
+      return { rendered: renderConsent(mail.data, context), headers: {} };
     case 'password_reset':
       return { rendered: renderPasswordReset(mail.data, context), headers: {} };
     case 'account_notice':
@@ -74,7 +78,7 @@ async function contentOf(about: ComposeContext, mail: MailEntry): Promise<Conten
       const row = reader && (await stores.scans.find(scanId, reader.organisation.id));
       const ended = row && (await endOf(reports, row));
       if (!reader || !row || !ended) return null;
-      const links = { base: publicBaseUrl, stop: publicBaseUrl + stopMailsPath(reader.token, topic) };
+      const links = linksOf(reader, topic, publicBaseUrl);
       const rendered = renderScanEnded(
         { row, ended, comparison, topic, links, organisation: reader.organisation.displayName },
         { ...context, ...reader },
@@ -86,7 +90,7 @@ async function contentOf(about: ComposeContext, mail: MailEntry): Promise<Conten
       if (reader === null) return null;
       const { id, displayName: organisation } = reader.organisation;
       const until = new Date(mail.data.until);
-      const links = { base: publicBaseUrl, stop: publicBaseUrl + stopMailsPath(reader.token, 'weekly') };
+      const links = linksOf(reader, 'weekly', publicBaseUrl);
       const weeks = await weekOf(stores, id, until);
       if (weeks.length === 0) return null;
       return {
@@ -110,6 +114,12 @@ async function contentOf(about: ComposeContext, mail: MailEntry): Promise<Conten
     }
   }
 }
+
+const linksOf = ({ token, isMember }: Subscriber, topic: MailTopic, base: string) => ({
+  base,
+  stop: base + stopMailsPath(token, topic),
+  choose: base + (isMember ? ACCOUNT_PATH : recipientPath(token)),
+});
 
 /** RFC 8058: mail programs show a button that posts to the address. They require https. */
 const unsubscribeHeaders = (url: string): Record<string, string> => ({

@@ -11,6 +11,7 @@ import type { Outcome } from '../../core/scan/outcome.ts';
 import type { Words } from '../../report/words/translated.ts';
 import { wordsIn, type WordsIn } from '../../report/words/words.ts';
 import type { MailData } from '../../stores/outbox/mails.ts';
+import { type MailTopic, siteOfTopic } from '../../stores/outbox/subscriptions.ts';
 import { type Block, type FindingPart, toHtml, toText } from './mail-blocks.ts';
 import { mailPage } from './mail-layout.ts';
 
@@ -173,6 +174,21 @@ export function renderInvitation(data: MailData['invitation'], context: Context)
   return linkMail(i18n.texts.invitation, { ...data, values }, i18n, context);
 }
 
+export function renderConsent({ topics, ...data }: MailData['recipient_consent'], context: Context): Rendered {
+  const i18n = wordsIn(context.locale, 'mail');
+  const [organisation, invitedBy] = [oneLine(data.organisation, NAME_MAX), oneLine(data.invitedBy, NAME_MAX)];
+  const mails = topics.map((topic) => oneLine(topicText(topic, context.locale), NAME_MAX * 2)).join(' · ');
+  return linkMail(i18n.texts.consent, { ...data, values: { organisation, invitedBy, mails, host: context.host } }, i18n, context);
+}
+
+/** What mails of a topic are about. */
+export function topicText(topic: MailTopic, locale: Locale): string {
+  const { texts, format } = wordsIn(locale, 'publicPages');
+  const { own, weekly, site: ofSite } = texts.stopMails;
+  const site = siteOfTopic(topic);
+  return topic === 'weekly' ? weekly : site === null ? own : format(ofSite, { site });
+}
+
 export function renderPasswordReset(data: MailData['password_reset'], context: Context): Rendered {
   const i18n = wordsIn(context.locale, 'mail');
   return linkMail(i18n.texts.passwordReset, { ...data, values: { host: context.host } }, i18n, context);
@@ -244,7 +260,7 @@ export function renderOwnerNotice(
 
 /** A mail with a link that works once. */
 function linkMail(
-  texts: Words<'mail'>['invitation' | 'passwordReset'],
+  texts: Words<'mail'>['invitation' | 'passwordReset' | 'consent'],
   { url, expiresAt, values }: { url: string; expiresAt: string; values: Record<string, string> },
   i18n: WordsIn<'mail'>,
   { locale, host }: Context,

@@ -4,7 +4,7 @@ import { IMPACTS } from '../../core/scan/impacts.ts';
 import type { Reader } from '../../core/reader.ts';
 import type { ThresholdCheck } from '../../core/scan/thresholds.ts';
 import { THRESHOLDS } from '../../core/scan/thresholds.ts';
-import { ACCOUNT_PATH, causePath, differencePath, scanPath } from '../../core/web-paths.ts';
+import { causePath, differencePath, scanPath } from '../../core/web-paths.ts';
 import { titleOf } from '../../report/html/cause.ts';
 import type { ReportView } from '../../report/view/schema.ts';
 import { explainScore, toPassSentence } from '../../report/view/verdict.ts';
@@ -20,7 +20,7 @@ export interface ScanEnded extends Pick<MailData['scan_ended'], 'topic' | 'compa
   ended: ResultMail['ended'];
   /** The name of the organisation. */
   organisation: string;
-  links: { base: string; stop: string };
+  links: { base: string; stop: string; choose: string };
 }
 
 const CAUSES_MAX = 5;
@@ -46,7 +46,7 @@ export function renderScanEnded(about: ScanEnded, { locale, timeZone, host }: Re
     ...(ended.phase === 'done' ? [{ is: 'small' as const, text: wordsIn(locale, 'report').texts.disclaimer }] : []),
     { is: 'small', text: i18n.format(isOwn ? texts.reasonOwn : texts.reasonSite, names) },
     { is: 'link', text: isOwn ? texts.stopOwn : i18n.format(texts.stopSite, names), url: links.stop },
-    { is: 'link', text: texts.choose, url: links.base + ACCOUNT_PATH },
+    { is: 'link', text: texts.choose, url: links.choose },
     { is: 'small', text: i18n.format(i18n.texts.automatic, { host }) },
   ];
   return rendered(locale, title, blocks, footer);

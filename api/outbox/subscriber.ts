@@ -10,11 +10,14 @@ export interface Subscriber extends Reader {
   organisation: Organisation;
   /** Of the links that end mails. */
   token: string;
+  /** False: someone without an account, who agreed. */
+  isMember: boolean;
 }
 
 /**
  * Returns the recipient of a subscription. Null if the mail must not be sent: it was ended, the organisation is blocked or deleted, or
- * its member left, or has not proved that the address is theirs.
+ * its member left, or has not proved that the
+ * address is theirs. Others must have agreed.
  */
 export async function subscriberOf(stores: SubscriberStores, id: string, topic: MailTopic): Promise<Subscriber | null> {
   const subscription = await stores.subscriptions.findById(id);
@@ -24,6 +27,7 @@ export async function subscriberOf(stores: SubscriberStores, id: string, topic: 
     stores.members.find(subscription.organisation, subscription.email),
   ]);
   if (organisation === null || organisation.blocked || organisation.deletedAt !== null) return null;
-  if (member === null || !member.verified || !member.confirmed) return null;
-  return { ...readerOf(member), organisation, token: subscription.token };
+  const { token, recipient } = subscription;
+  if (member?.verified && member.confirmed) return { ...readerOf(member), organisation, token, isMember: true };
+  return recipient?.agreedAt === undefined ? null : { ...readerOf(recipient), organisation, token, isMember: false };
 }

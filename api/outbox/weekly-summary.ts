@@ -1,7 +1,7 @@
 /** The weekly summary of the sites of an organisation: when each recipient gets it, and what it says. */
 import type { Reader } from '../../core/reader.ts';
 import { nextTimes } from '../../core/schedule/recurrence.ts';
-import { ACCOUNT_PATH, DASHBOARD_PATH, sitePath } from '../../core/web-paths.ts';
+import { DASHBOARD_PATH, sitePath } from '../../core/web-paths.ts';
 import { uuidOf } from '../../core/uuid.ts';
 import { wordsIn, type WordsIn } from '../../report/words/words.ts';
 import { NEVER, type DueSummary } from '../../stores/outbox/subscriptions.ts';
@@ -99,7 +99,7 @@ interface Summary {
   weeks: readonly WeekOfSite[];
   organisation: string;
   until: Date;
-  links: { base: string; stop: string };
+  links: { base: string; stop: string; choose: string };
 }
 
 export function renderSummary({ weeks, links, ...about }: Summary, { locale, timeZone, host }: Reader & { host: string }): Rendered {
@@ -130,7 +130,7 @@ export function renderSummary({ weeks, links, ...about }: Summary, { locale, tim
     { is: 'small', text: wordsIn(locale, 'report').texts.disclaimer },
     { is: 'small', text: i18n.format(texts.reason, { host, organisation }) },
     { is: 'link', text: texts.stop, url: links.stop },
-    { is: 'link', text: scanEnded.choose, url: links.base + ACCOUNT_PATH },
+    { is: 'link', text: scanEnded.choose, url: links.choose },
     { is: 'small', text: i18n.format(i18n.texts.automatic, { host }) },
   ];
   return rendered(locale, title, blocks, footer);

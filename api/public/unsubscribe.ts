@@ -7,8 +7,9 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { wordsIn } from '../../report/words/words.ts';
 import { readerOf } from '../../core/reader.ts';
 import { stopMailsPath, unsubscribePath } from '../../core/web-paths.ts';
-import { isTopic, type MailTopic, siteOfTopic, type Subscription } from '../../stores/outbox/subscriptions.ts';
+import { isTopic, type MailTopic, type Subscription } from '../../stores/outbox/subscriptions.ts';
 import type { Recipient } from '../../stores/outbox/suppressions.ts';
+import { topicText } from '../outbox/mail-contents.ts';
 import { button } from '../../report/html/elements.ts';
 import { notice } from '../web/components.ts';
 import { html, type Html } from '../../report/html/html.ts';
@@ -67,19 +68,21 @@ export const unsubscribeRoutes: FastifyPluginAsync = async (app) => {
 };
 
 /** Ends mails of one kind about an organisation, or begins them again. */
-async function topicPage(request: FastifyRequest, { organisation: id, email, topics }: Subscription, topic: MailTopic): Promise<Html> {
+async function topicPage(
+  request: FastifyRequest,
+  { organisation: id, email, topics, recipient }: Subscription,
+  topic: MailTopic,
+): Promise<Html> {
   const { organisations, users } = request.server.anonymousStores;
   const [organisation, user] = await Promise.all([organisations.find(id), users.find(email)]);
-  const { locale } = readerOf({ locale: user?.locale ?? null, timeZone: null });
-  const { texts: all, format } = wordsIn(locale, 'publicPages');
-  const texts = all.stopMails;
+  const { locale } = readerOf({ locale: user?.locale ?? recipient?.locale ?? null, timeZone: null });
+  const texts = wordsIn(locale, 'publicPages').texts.stopMails;
   const stopped = !topics.includes(topic);
-  const site = siteOfTopic(topic);
   const title = stopped ? texts.doneTitle : texts.title;
   const [action, label] = stopped ? ['subscribe', texts.again] : ['unsubscribe', texts.stop];
   const body = html`<h1>${title}</h1>
     ${stopped && notice({ kind: 'good', body: html`<p>${texts.done}</p>`, announce: true })}
-    <p>${topic === 'weekly' ? texts.weekly : site === null ? texts.own : format(texts.site, { site })} (${organisation?.displayName ?? id}).</p>
+    <p>${topicText(topic, locale)} (${organisation?.displayName ?? id}).</p>
     <form method="post">${button({ text: label, name: 'action', value: action, kind: stopped ? 'secondary' : 'primary' })}</form>`;
   return publicPage({ request, locale, title, body, translated: false });
 }
@@ -97,7 +100,7 @@ function page(request: FastifyRequest, { locale, unsubscribed }: Recipient): Htm
 }
 
 /** The language of the mail is not known, so the page speaks English. */
-function unknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function unknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { unknownTitle, unknown: text } = wordsIn(DEFAULT_LOCALE, 'publicPages').texts.unsubscribe;
   const body = html`<h1>${unknownTitle}</h1>
     <p>${text}</p>`;

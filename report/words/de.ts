@@ -610,6 +610,14 @@ export const mail: Translated<'mail', 'de'> = {
     reason: 'Sie erhalten diese E-Mail, weil Sie auf {host} um eine wöchentliche Übersicht der Websites von {organisation} gebeten haben.',
     stop: 'Keine wöchentlichen Übersichten mehr',
   },
+  consent: {
+    subject: 'Dürfen wir Ihnen E-Mails über {organisation} senden?',
+    heading: 'Dürfen wir Ihnen E-Mails über {organisation} senden?',
+    intro:
+      '{invitedBy} möchte, dass {host} diese E-Mails an Ihre Adresse sendet: {mails}. Wir senden keine davon, wenn Sie nicht zustimmen.',
+    button: 'Die Frage beantworten',
+    ignore: 'Wenn Sie das nicht möchten, ignorieren Sie diese E-Mail oder lehnen Sie ab: Ihre Adresse wird gelöscht.',
+  },
   accountNotice: {
     sign_in: {
       subject: 'Neue Anmeldung bei Ihrem Curbcut-Konto',
@@ -833,6 +841,16 @@ export const publicPages: Translated<'publicPages', 'de'> = {
   unknown: {
     title: 'Dieses Ergebnis gibt es nicht oder nicht mehr',
     text: 'Ergebnisse werden nach einiger Zeit gelöscht, und ein Link zum Teilen kann zurückgenommen werden. Bitte sehen Sie nach, ob die Adresse vollständig ist, oder prüfen Sie die Seite noch einmal.',
+  },
+  recipient: {
+    title: 'E-Mails über {organisation}',
+    intro: '{person} möchte, dass wir Ihnen diese E-Mails über {organisation} senden:',
+    agree: 'Ich stimme zu',
+    decline: 'Ablehnen und meine Adresse löschen',
+    agreed: 'Sie erhalten diese E-Mails. Sie können sie jederzeit beenden.',
+    remove: 'Alle E-Mails beenden und meine Adresse löschen',
+    endedTitle: 'Ihre Adresse ist gelöscht',
+    ended: 'Wir senden Ihnen keine E-Mails. Falls das ein Versehen war, bitten Sie die Person, die Sie hinzugefügt hat, es erneut zu tun.',
   },
   stopMails: {
     title: 'Diese E-Mails beenden?',

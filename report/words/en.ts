@@ -574,6 +574,13 @@ export const mail = {
     reason: 'You receive this mail because you asked at {host} for a weekly summary of the sites of {organisation}.',
     stop: 'No more weekly summaries',
   },
+  consent: {
+    subject: 'May we send you mails about {organisation}?',
+    heading: 'May we send you mails about {organisation}?',
+    intro: '{invitedBy} would like {host} to send these mails to your address: {mails}. We send none of them unless you agree.',
+    button: 'Answer the question',
+    ignore: 'If you do not want them, ignore this mail or decline: your address is deleted.',
+  },
   accountNotice: {
     sign_in: {
       subject: 'New sign-in to your Curbcut account',
@@ -787,6 +794,16 @@ export const publicPages = {
   unknown: {
     title: 'This result does not exist or has expired',
     text: 'Results are removed after some time, and a link to share one can be taken back. Check that the address is complete, or test the page again.',
+  },
+  recipient: {
+    title: 'Mails about {organisation}',
+    intro: '{person} would like us to send these mails about {organisation} to you:',
+    agree: 'I agree',
+    decline: 'Decline and delete my address',
+    agreed: 'You get these mails. You can end them at any time.',
+    remove: 'End all mails and delete my address',
+    endedTitle: 'Your address is deleted',
+    ended: 'We send you no mails. If this is a mistake, ask the person who added you to do it again.',
   },
   stopMails: {
     title: 'Stop these mails?',

@@ -661,6 +661,13 @@ export const mail: Translated<'mail', 'fr'> = {
     reason: 'Vous recevez cet e-mail parce que vous avez demandé sur {host} un résumé hebdomadaire des sites de {organisation}.',
     stop: 'Ne plus recevoir de résumés hebdomadaires',
   },
+  consent: {
+    subject: 'Pouvons-nous vous envoyer des e-mails sur {organisation} ?',
+    heading: 'Pouvons-nous vous envoyer des e-mails sur {organisation} ?',
+    intro: '{invitedBy} souhaite que {host} envoie ces e-mails à votre adresse : {mails}. Nous n’en envoyons aucun sans votre accord.',
+    button: 'Répondre à la question',
+    ignore: 'Si vous ne le souhaitez pas, ignorez cet e-mail ou refusez : votre adresse sera supprimée.',
+  },
   accountNotice: {
     sign_in: {
       subject: 'Nouvelle connexion à votre compte Curbcut',
@@ -888,6 +895,16 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
   unknown: {
     title: 'Ce résultat n’existe pas ou a expiré',
     text: 'Les résultats sont supprimés après un certain temps, et un lien de partage peut être retiré. Vérifiez que l’adresse est complète, ou testez de nouveau la page.',
+  },
+  recipient: {
+    title: 'E-mails sur {organisation}',
+    intro: '{person} souhaite que nous vous envoyions ces e-mails sur {organisation} :',
+    agree: 'J’accepte',
+    decline: 'Refuser et supprimer mon adresse',
+    agreed: 'Vous recevez ces e-mails. Vous pouvez y mettre fin à tout moment.',
+    remove: 'Arrêter tous les e-mails et supprimer mon adresse',
+    endedTitle: 'Votre adresse est supprimée',
+    ended: 'Nous ne vous envoyons plus d’e-mails. En cas d’erreur, demandez à la personne qui vous a ajouté de recommencer.',
   },
   stopMails: {
     title: 'Arrêter ces e-mails ?',

@@ -579,6 +579,13 @@ export const mail: Translated<'mail', 'nl'> = {
     reason: 'U ontvangt deze e-mail omdat u op {host} om een wekelijks overzicht van de sites van {organisation} hebt gevraagd.',
     stop: 'Geen wekelijkse overzichten meer',
   },
+  consent: {
+    subject: 'Mogen wij u e-mails over {organisation} sturen?',
+    heading: 'Mogen wij u e-mails over {organisation} sturen?',
+    intro: '{invitedBy} wil dat {host} deze e-mails naar uw adres stuurt: {mails}. Wij sturen er geen zonder uw toestemming.',
+    button: 'De vraag beantwoorden',
+    ignore: 'Wilt u dit niet, negeer dan deze e-mail of weiger: uw adres wordt verwijderd.',
+  },
   accountNotice: {
     sign_in: {
       subject: 'Nieuwe aanmelding bij uw Curbcut-account',
@@ -789,6 +796,16 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
   unknown: {
     title: 'Dit resultaat bestaat niet of is verlopen',
     text: 'Resultaten worden na enige tijd verwijderd, en een link om te delen kan worden ingetrokken. Controleer of het adres volledig is, of test de pagina opnieuw.',
+  },
+  recipient: {
+    title: 'E-mails over {organisation}',
+    intro: '{person} wil dat wij u deze e-mails over {organisation} sturen:',
+    agree: 'Ik ga akkoord',
+    decline: 'Weigeren en mijn adres verwijderen',
+    agreed: 'U ontvangt deze e-mails. U kunt ze op elk moment stoppen.',
+    remove: 'Alle e-mails stoppen en mijn adres verwijderen',
+    endedTitle: 'Uw adres is verwijderd',
+    ended: 'Wij sturen u geen e-mails. Was dit een vergissing, vraag dan de persoon die u heeft toegevoegd om het opnieuw te doen.',
   },
   stopMails: {
     title: 'Deze e-mails stoppen?',

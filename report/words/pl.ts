@@ -740,6 +740,13 @@ export const mail: Translated<'mail', 'pl'> = {
       'Otrzymują Państwo tę wiadomość, ponieważ na {host} poprosili Państwo o cotygodniowe podsumowanie witryn organizacji {organisation}.',
     stop: 'Nie wysyłaj więcej cotygodniowych podsumowań',
   },
+  consent: {
+    subject: 'Czy możemy wysyłać Państwu wiadomości o {organisation}?',
+    heading: 'Czy możemy wysyłać Państwu wiadomości o {organisation}?',
+    intro: '{invitedBy} prosi, aby {host} wysyłał na Państwa adres te wiadomości: {mails}. Bez Państwa zgody nie wyślemy żadnej z nich.',
+    button: 'Odpowiedz na pytanie',
+    ignore: 'Jeśli sobie tego Państwo nie życzą, proszę zignorować tę wiadomość lub odmówić: adres zostanie usunięty.',
+  },
   accountNotice: {
     sign_in: {
       subject: 'Nowe logowanie na konto Curbcut',
@@ -973,6 +980,16 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
   unknown: {
     title: 'Ten wynik nie istnieje lub wygasł',
     text: 'Wyniki są po pewnym czasie usuwane, a link do udostępniania można wycofać. Proszę sprawdzić, czy adres jest pełny, albo zbadać stronę ponownie.',
+  },
+  recipient: {
+    title: 'Wiadomości o {organisation}',
+    intro: '{person} prosi, abyśmy wysyłali Państwu te wiadomości o {organisation}:',
+    agree: 'Wyrażam zgodę',
+    decline: 'Odmawiam i proszę usunąć mój adres',
+    agreed: 'Otrzymują Państwo te wiadomości. Można z nich zrezygnować w dowolnej chwili.',
+    remove: 'Zrezygnuj ze wszystkich wiadomości i usuń mój adres',
+    endedTitle: 'Adres został usunięty',
+    ended: 'Nie wysyłamy Państwu wiadomości. Jeśli to pomyłka, proszę poprosić osobę, która dodała adres, o ponowne dodanie.',
   },
   stopMails: {
     title: 'Zrezygnować z tych wiadomości?',

@@ -22,6 +22,8 @@ export interface MailData {
   };
   /** The sites of an organisation in the week until a time. */
   weekly_summary: { subscription: string; until: string; expiresAt: string };
+  /** Someone without an account is asked whether mails may be sent. */
+  recipient_consent: { organisation: string; invitedBy: string; topics: readonly MailTopic[]; url: string; expiresAt: string };
   /** Someone was invited to an organisation. */
   invitation: { organisation: string; invitedBy: string; url: string; expiresAt: string };
   /** Someone asked for a link to set a new password. */
@@ -49,6 +51,7 @@ export const PRIORITY_OF: Readonly<Record<MailKind, MailPriority>> = {
   invitation: 'organisation',
   webhook_stopped: 'organisation',
   owner_notice: 'organisation',
+  recipient_consent: 'organisation',
   scan_ended: 'organisation',
   weekly_summary: 'organisation',
   scan_result: 'public',
@@ -58,7 +61,7 @@ export const MAIL_KINDS = Object.keys(PRIORITY_OF) as MailKind[];
 /** A mail of any kind, with the data of its kind. */
 export type NewMail = {
   [K in MailKind]: {
-    /** The mail's cause: `result:<scan id>`, `scan-ended:<id>`, `weekly-summary:<id>`, `invitation:<id>`, `password-reset:<id>`, `account-notice:<id>`, `owner-notice:<id>` or `webhook-stopped:<id>:<time>:<address>`. */
+    /** The mail's cause: `result:<scan id>`, `scan-ended:<id>`, `weekly-summary:<id>`, `recipient-consent:<id>`, `invitation:<id>`, `password-reset:<id>`, `account-notice:<id>`, `owner-notice:<id>` or `webhook-stopped:<id>:<time>:<address>`. */
     id: string;
     kind: K;
     /** One e-mail address. */

@@ -2,7 +2,8 @@
 import type { Db, Filter } from 'mongodb';
 import { uuidOf } from '../../core/uuid.ts';
 import { isToken, newToken } from '../accounts/one-time-links.ts';
-import { deleteEach, retryRace } from '../mongo-retry.ts';
+import type { Reader } from '../../core/reader.ts';
+import { deleteEach, insertNew, retryRace } from '../mongo-retry.ts';
 
 /** `own_scans`: scans that the person started in the dashboard. `weekly`: a summary. A site: its schedules that got worse. */
 export const PLAIN_TOPICS = ['own_scans', 'weekly'] as const;
@@ -22,6 +23,17 @@ export interface Subscription {
   /** Of the links in its mails: 32 random bytes. */
   token: string;
   topics: readonly MailTopic[];
+  /** Of someone without an account, whom an owner added. */
+  recipient?: Recipient;
+  /** When it ends unless the recipient agrees. Absent: it does not. */
+  expiresAt?: Date;
+}
+
+export interface Recipient extends Reader {
+  /** The e-mail address of the owner. */
+  addedBy: string;
+  /** When the recipient agreed. Nothing is sent before, except the question. */
+  agreedAt?: Date;
 }
 
 type SubscriptionDocument = Omit<Subscription, 'id' | 'topics'> & { _id: string; topics: MailTopic[]; weeklyAt?: Date };
@@ -32,12 +44,15 @@ export const NEVER = new Date(0);
 
 /** The sites that one person can watch in an organisation. */
 export const WATCHED_MAX = 200;
+/** Recipients without an account of one organisation, and how long each has to agree. */
+export const RECIPIENTS_MAX = 100;
+export const CONSENT_DAYS = 7;
 export const SUBSCRIPTIONS = 'mail_subscriptions';
 
 const idOf = (organisation: string, email: string): string => uuidOf(JSON.stringify([organisation, email]));
 const toSubscription = ({ _id: id, weeklyAt: _, ...rest }: SubscriptionDocument): Subscription => ({ id, ...rest });
 
-export function createSubscriptions(db: Db) {
+export function createSubscriptions(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const subscriptions = db.collection<SubscriptionDocument>(SUBSCRIPTIONS);
   const first = async (filter: Filter<SubscriptionDocument>): Promise<Subscription | null> => {
     const found = await subscriptions.findOne(filter);
@@ -59,8 +74,42 @@ export function createSubscriptions(db: Db) {
     async set(organisation: string, email: string, topic: MailTopic, wanted: boolean): Promise<boolean> {
       const _id = idOf(organisation, email);
       const created = { organisation, email, token: newToken(), topics: [] };
-      if (wanted) await retryRace(() => subscriptions.updateOne({ _id }, { $setOnInsert: created }, { upsert: true }));
+      // A member needs no consent, which someone may have asked for before.
+      const first = { $setOnInsert: created, $unset: { recipient: true, expiresAt: true } } as const;
+      if (wanted) await retryRace(() => subscriptions.updateOne({ _id }, first, { upsert: true }));
       return (await subscriptions.updateOne({ _id, ...room(wanted) }, change(topic, wanted))).matchedCount === 1 || !wanted;
+    },
+
+    /** Adds someone without an account, in place of one who has not agreed yet. @returns null if there are too many, or the address has mails */
+    async add({
+      organisation,
+      email,
+      topics,
+      recipient,
+    }: Pick<Subscription, 'organisation' | 'email'> & { topics: MailTopic[]; recipient: Recipient }) {
+      if ((await subscriptions.countDocuments({ organisation, recipient: { $exists: true } })) >= RECIPIENTS_MAX) return null;
+      const _id = idOf(organisation, email);
+      await subscriptions.deleteOne({ _id, expiresAt: { $exists: true } });
+      const expiresAt = new Date(now().getTime() + CONSENT_DAYS * 86_400_000);
+      const document = { _id, organisation, email, token: newToken(), topics, recipient, expiresAt };
+      return (await insertNew(subscriptions, document)) ? { ...toSubscription(document), expiresAt } : null;
+    },
+    /** Records that a recipient agrees, once. @returns false if the link does not work, or was used */
+    async agree(token: string): Promise<boolean> {
+      const pending = { token, expiresAt: { $gt: now() } };
+      const agreed = { 'recipient.agreedAt': now(), weeklyAt: NEVER };
+      return (await subscriptions.updateOne(pending, { $set: agreed, $unset: { expiresAt: true } })).matchedCount === 1;
+    },
+    /** Removes a recipient, by the recipient's link or by an ID in the organisation. @returns null if there is none */
+    async removeRecipient(by: { token: string } | { id: string; organisation: string }): Promise<Subscription | null> {
+      const which = 'token' in by ? by : { _id: by.id, organisation: by.organisation };
+      const removed = await subscriptions.findOneAndDelete({ ...which, recipient: { $exists: true } });
+      return removed && toSubscription(removed);
+    },
+    /** Returns the recipients of an organisation, by address. */
+    async recipients(organisation: string): Promise<Subscription[]> {
+      const found = subscriptions.find({ organisation, recipient: { $exists: true } }).sort({ email: 1 });
+      return (await found.limit(RECIPIENTS_MAX).toArray()).map(toSubscription);
     },
 
     /** As `set`, by the token of a link. @returns null if the link does not work */
@@ -70,10 +119,14 @@ export function createSubscriptions(db: Db) {
       return changed && toSubscription(changed);
     },
 
-    /** Returns who wants any of the topics in any of the organisations. */
+    /** Returns who wants any of the topics in any of the organisations, without those who have not agreed. */
     async wanting(organisations: readonly string[], topics: readonly MailTopic[]): Promise<Subscription[]> {
       if (topics.length === 0) return [];
-      const found = subscriptions.find({ organisation: { $in: [...organisations] }, topics: { $in: [...topics] } });
+      const found = subscriptions.find({
+        organisation: { $in: [...organisations] },
+        topics: { $in: [...topics] },
+        expiresAt: { $exists: false },
+      });
       return (await found.toArray()).map(toSubscription);
     },
 

@@ -11,7 +11,7 @@ import { contextOf } from '../support/operator-context.ts';
 import { OUTCOME } from '../web/scan-views.ts';
 import { createClient } from './client.ts';
 import { useContext } from './context.ts';
-import { type Person, signedIn } from './people.ts';
+import { mailedLink, type Person, signedIn } from './people.ts';
 
 const BASE = 'https://curbcut.example.com';
 const OPTIONS = withDefaults({ url: 'https://shop.example/?key=secret', thresholds: { minScore: 90 } });
@@ -158,6 +158,45 @@ describe('mails to members', () => {
     expect(text.replace(/\s+/g, ' ')).to.include('shop.example · Punktzahl 71,5 (-8,5) · 12 Verstöße gefunden · Nicht bestanden');
     await queue('2026-11-30T07:00:30Z');
     expect(await summaries()).to.have.lengthOf(1);
+  });
+
+  it('go to someone without an account whom an owner added, after the consent and until the end, which the audit log records', async () => {
+    const owner = await signedIn(context);
+    await ended(owner.organisation);
+    const email = `${randomUUID()}@recipients.example`;
+    const add = (sites: string) => owner.client.submit('/dashboard/settings/recipients', { email, locale: 'de', sites });
+    expect((await add('other.example')).status).to.equal(422);
+    expect((await add('shop.example')).headers.get('location')).to.include('done=added');
+    await regress(owner.organisation);
+    const to = () => context.db.collection('outbox').find({ to: email }).sort({ createdAt: 1 }).toArray();
+    const [question, ...none] = await to();
+    expect(none, 'nothing else is sent before').to.deep.equal([]);
+    const asked = (await composed(question as unknown as MailEntry))!;
+    expect(asked.subject).to.match(/^Dürfen wir Ihnen E-Mails über .* senden\?$/);
+    expect(asked.text.replace(/\s+/g, ' ')).to.include('Das Ergebnis eines Zeitplans von shop.example ist schlechter geworden');
+
+    const path = await mailedLink(context, email);
+    const stranger = createClient(context.url);
+    expect((await stranger.get(path)).text).to.include('Ich stimme zu');
+    await regress(owner.organisation, { name: 'second' });
+    expect(await to(), 'the link was only opened').to.have.lengthOf(1);
+    for (let twice = 0; twice < 2; twice += 1) expect((await stranger.post(path, { action: 'agree' })).status).to.equal(303);
+    await regress(owner.organisation, { name: 'third' });
+    const mail = (await to())[1] as unknown as MailEntry;
+    expect((await composed(mail))!.text).to.include(`${BASE}${path}`);
+    expect((await stranger.post(path, { action: 'end' })).text).to.include('Ihre Adresse ist gelöscht');
+    expect(await composed(mail)).to.equal(null);
+    expect((await stranger.get(path)).status).to.equal(404);
+
+    await add('shop.example');
+    const page = await owner.client.get('/dashboard/settings/recipients');
+    const id = /name="id" value="([^"]+)"/.exec(page.text)![1]!;
+    expect((await owner.client.submit('/dashboard/settings/recipients/remove', { id }, '/dashboard/settings/recipients')).status).to.equal(
+      303,
+    );
+    const entries = await context.stores.organisations.auditPage(owner.organisation, { limit: 20 });
+    const about = entries.filter(({ action }) => action.startsWith('recipient.')).map(({ action }) => action.slice('recipient.'.length));
+    expect(about.reverse()).to.deep.equal(['add', 'agree', 'end', 'add', 'remove']);
   });
 
   it('end with the membership, the site and the organisation, and go to no address that is not verified', async () => {

@@ -1,7 +1,7 @@
 /** Each page and REST route of the app with what belongs to another organisation. A new route is one of them. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { KNOWN_ISSUES_PATH } from '../../core/web-paths.ts';
+import { KNOWN_ISSUES_PATH, RECIPIENTS_PATH } from '../../core/web-paths.ts';
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
 import { withDefaults } from '../../core/scan/options.ts';
@@ -47,6 +47,7 @@ interface Belongings {
   knownIssue: string;
   email: string;
   invitation: string;
+  recipient: string;
   passkey: string;
   webhook: string;
   delivery: string;
@@ -84,6 +85,7 @@ const NAMED: Readonly<Record<string, (of: Belongings) => { query?: string; form?
   [`GET ${KNOWN_ISSUES_PATH}/new`]: ({ scan }) => ({ query: `?scan=${scan}&cause=${FINGERPRINT}` }),
   [`POST ${KNOWN_ISSUES_PATH}/new`]: ({ scan }) => ({ form: { scan, cause: FINGERPRINT } }),
   [`POST ${MEMBERS}/invitations/cancel`]: ({ invitation }) => ({ form: { id: invitation } }),
+  [`POST ${RECIPIENTS_PATH}/remove`]: ({ recipient }) => ({ form: { id: recipient } }),
   [`POST ${MEMBERS}/role`]: ({ email }) => ({ form: { email, role: 'viewer' } }),
   [`POST ${MEMBERS}/remove`]: ({ email }) => ({ form: { email } }),
   [`GET ${MEMBERS}/left-behind`]: ({ email }) => ({ query: `?of=${email}` }),
@@ -156,6 +158,13 @@ describe("another organisation's things", () => {
     });
     if (!invited.ok) throw new Error(invited.reason);
     const { id: invitation } = invited.invitation;
+    const asked = { addedBy: their.email, locale: 'en', timeZone: 'UTC' } as const;
+    const recipient = await stores.subscriptions.add({
+      organisation: other.id,
+      email: `${SECRET}@recipients.example`,
+      topics: ['weekly'],
+      recipient: asked,
+    });
     await issueKey(stores.keys, other.id, { creator: { createdBy: their.email, rootCreator: their.email } });
     await stores.credits.grant(other.id, SECRET, 7);
     // Into the ledger: otherwise the replica does it at some time during the tests, which changes what is stored.
@@ -200,6 +209,7 @@ describe("another organisation's things", () => {
       liveScan: liveScan.id,
       key: other.keyId,
       invitation,
+      recipient: recipient!.id,
       passkey,
       webhook: webhook.id,
       delivery,
@@ -251,6 +261,7 @@ describe("another organisation's things", () => {
     knownIssue: randomUUID(),
     email: `${randomUUID()}@people.example`,
     invitation: randomUUID(),
+    recipient: randomUUID(),
     passkey: randomUUID(),
     webhook: randomUUID(),
     delivery: `msg_${randomUUID()}`,

@@ -10,6 +10,7 @@ import type { Locale } from '../../core/scan/locales.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import {
   renderAccountNotice,
+  renderConsent,
   renderInvitation,
   renderOwnerNotice,
   renderPasswordReset,
@@ -134,6 +135,11 @@ export const SAMPLES: Readonly<Record<string, (locale: Locale) => Rendered>> = {
     ),
   'scan-failed': (locale) => renderScanEnded(scanEnded({ ended: failedWith('TargetUnreachable') }), reader(locale)),
   weekly: (locale) => renderSummary(SUMMARY, reader(locale)),
+  'invitation-to-mails': (locale) =>
+    renderConsent(
+      { organisation: 'Acme', invitedBy: 'ada@example.com', topics: ['weekly', 'site:shop.example.com'], ...LINK },
+      context(locale),
+    ),
   invitation: (locale) => renderInvitation({ organisation: 'Acme', invitedBy: 'ada@example.com', ...LINK }, context(locale)),
   'password-reset': (locale) => renderPasswordReset(LINK, context(locale)),
   ...Object.fromEntries(
@@ -175,6 +181,7 @@ export const scanEnded = (over: Partial<ScanEnded> = {}): ScanEnded => {
     organisation: 'Acme',
     links: {
       base: 'https://curbcut.example.com',
+      choose: 'https://curbcut.example.com/dashboard/account',
       stop: 'https://curbcut.example.com/unsubscribe/rT5wE7A6XVfbrSLyZ9Pp0bq0cJZf0yH1h8T2sQk3mN4/own_scans',
     },
     ...over,
@@ -192,6 +199,7 @@ const SUMMARY: Parameters<typeof renderSummary>[0] = {
   until: new Date('2026-11-23T07:00:00Z'),
   links: {
     base: 'https://curbcut.example.com',
+    choose: 'https://curbcut.example.com/dashboard/account',
     stop: 'https://curbcut.example.com/unsubscribe/rT5wE7A6XVfbrSLyZ9Pp0bq0cJZf0yH1h8T2sQk3mN4/weekly',
   },
 };

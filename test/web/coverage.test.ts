@@ -30,6 +30,8 @@ const PAGES: Readonly<Record<string, string>> = {
   '/dashboard/reset-password/:token': 'reset-password-new',
   '/dashboard/account': 'account',
   '/dashboard/account/delete': 'account-delete',
+  '/mails/:token': 'recipient',
+  '/dashboard/settings/recipients': 'recipients',
   '/dashboard/account/mails': 'account-mails',
   '/dashboard/organisations': 'organisations',
   '/dashboard/account/confirm': 'confirm',

@@ -5,15 +5,17 @@ import { SOME_LOCALES, someOf } from '../support/nightly.ts';
 import { startMail } from '../../local/mail/mail.ts';
 import { createSuppressions, type Suppressions } from '../../stores/outbox/suppressions.ts';
 import type { MailTopic } from '../../stores/outbox/subscriptions.ts';
+import { mailedLink } from '../api/people.ts';
 import { down } from '../api/replica.ts';
 import { SAMPLES } from '../support/mail-samples.ts';
 import { expectAccessible } from './accessible.ts';
+import { openAs } from './open-as.ts';
 import { sharedBrowser } from './browser.ts';
 import { opened } from '../support/opened.ts';
 import { useWeb } from './web.ts';
 
 describe('mails and their unsubscribe links', () => {
-  const web = useWeb();
+  const web = useWeb({ mail: true });
   const catcher = opened(() => startMail());
 
   it('of each kind are accessible as a document', async () => {
@@ -99,6 +101,25 @@ describe('mails and their unsubscribe links', () => {
     await page.getByRole('button', { name: texts.again }).click();
     expect(await page.locator('h1').innerText()).to.equal(texts.title);
     await expectAccessible(await web.open(`/unsubscribe/${token}/site:shop.example`), 'stop-mails');
+  });
+
+  it('ask recipients without an account, who agree and end them without scripts', async () => {
+    const owner = await openAs(web, 'owner', '/dashboard/settings/recipients');
+    await web.scan(owner.organisation, { phase: 'done', finishedAt: new Date() });
+    await owner.getByLabel('E-mail address').fill('lee@recipients.example');
+    await owner.getByRole('button', { name: 'Ask for consent' }).click();
+    await owner.getByRole('link', { name: 'Choose the weekly summary, or enter a site.' }).waitFor();
+    await owner.getByLabel('A summary of all sites on Monday').check();
+    await owner.getByRole('button', { name: 'Ask for consent' }).click();
+    await owner.getByText('Nothing else is sent before').waitFor();
+    await expectAccessible(owner, 'recipients');
+    const texts = WORDS.en.publicPages.recipient;
+    const page = await web.open(await mailedLink(web, 'lee@recipients.example'), { javaScriptEnabled: false });
+    await page.getByRole('button', { name: texts.agree }).click();
+    await page.getByText(texts.agreed).waitFor();
+    await expectAccessible(await web.open(new URL(page.url()).pathname), 'recipient');
+    await page.getByRole('button', { name: texts.remove }).click();
+    expect(await page.locator('h1').innerText()).to.equal(texts.endedTitle);
   });
 
   for (const [encoding, type, body] of [
