@@ -9,7 +9,22 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
 import { startDemoSite, type DemoSite } from '../../demo-site/server.ts';
 import type { Report } from '../../report/schema/report.ts';
-import { accepts, curbcut, EVENTS, KEY, routes, running, SCAN_ID, type Service, startService, stream, SUBMIT } from './service.ts';
+import { smallReport } from '../report/samples.ts';
+import {
+  accepts,
+  complete,
+  curbcut,
+  EVENTS,
+  KEY,
+  routes,
+  running,
+  SCAN_ID,
+  type Service,
+  startService,
+  stream,
+  streams,
+  SUBMIT,
+} from './service.ts';
 
 const { PATH, HOME, CHROMIUM_PATH, NODE_COMPILE_CACHE } = process.env;
 const CANCEL = `POST /v1/ci/scans/${SCAN_ID}/cancel`;
@@ -126,6 +141,29 @@ describe('curbcut mcp --local', () => {
 describe('curbcut mcp with a service', () => {
   let service: Service;
   afterEach(() => service.close());
+
+  it('scans, and checks a page with the options of the scan', async () => {
+    const report = smallReport();
+    service = await startService(
+      routes({
+        [SUBMIT]: [accepts],
+        [EVENTS]: [streams(complete(2, { passed: false }))],
+        [`GET /v1/scans/${SCAN_ID}/report/json`]: [() => ({ status: 200, body: { url: `${service.url}/a.json`, expires_in: 60 } })],
+        'GET /a.json': [() => ({ status: 200, body: report })],
+      }),
+    );
+    const { client, call } = await connect([], { CURBCUT_URL: service.url, CURBCUT_API_KEY: KEY });
+    const { causes } = (await call('scan', { url: 'https://x.example/', min_score: 90 })) as unknown as { causes: Cause[] };
+    expect(causes.map(({ fingerprint }) => fingerprint)).to.have.members(report.groups.map(({ fingerprint }) => fingerprint));
+    const [{ fingerprint: cause }] = causes as [Cause];
+    const checked = await call('check', { url: 'https://x.example/a', fingerprint: cause });
+    await client.close();
+    expect(checked).to.include({ answer: 'still_there' });
+    expect(service.of('POST', '/v1/ci/scans').map(({ body }) => body)).to.deep.equal([
+      { url: 'https://x.example/', min_score: 90 },
+      { url: 'https://x.example/a', check_of: { scan: report.scan.id, cause } },
+    ]);
+  });
 
   it('cancels the scan when the call is canceled', async () => {
     let canceled!: () => void;
