@@ -64,6 +64,18 @@ describe('curbcut accept', () => {
     expect((await accept('--rule', 'label', '--selector', framed, ...WHY)).code).to.equal(0);
   });
 
+  it('decides what needs review, beside what is accepted about the same', async () => {
+    const [review] = report.review_groups;
+    const ran = await accept('--kind', 'fine', '--fingerprint', review!.fingerprint, '-o', file, ...WHY);
+    expect(ran.stdout).to.include('1 added');
+    const decisions = (await read()).spec.issues;
+    expect(decisions[0]).to.deep.include({ kind: 'fine', fingerprint: review!.fingerprint });
+    expect((await accept('--kind', 'fault', '--fingerprint', review!.fingerprint, '-o', file, ...WHY)).stdout).to.include('1 changed');
+    expect((await read()).spec.issues[0]).to.deep.include({ kind: 'fault', fingerprint: review!.fingerprint });
+    expect((await accept('--kind', 'fine', '--fingerprint', worst.fingerprint, ...WHY)).stderr).to.include('The scan has no root cause');
+    expect((await accept('--kind', 'maybe', '--all', ...WHY)).stderr).to.include('--kind maybe must be one of accepted, fine, fault.');
+  });
+
   it('accepts all root causes that are not known, and renews those that have ended', async () => {
     expect((await accept('--all', '-o', file, ...WHY)).stdout).to.include(`${report.groups.length} added, 0 changed, 0 kept.`);
     const manifest = await read();

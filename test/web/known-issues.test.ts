@@ -6,6 +6,7 @@ import { ENDING_DAYS, KNOWN_ISSUE_MAX_DAYS, KNOWN_ISSUES_MAX } from '../../core/
 import type { Role } from '../../core/accounts.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { KNOWN_ISSUES_PATH } from '../../core/web-paths.ts';
+import type { ReportView } from '../../report/view/schema.ts';
 import type { RootCause } from '../../report/schema/root-cause.ts';
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { down } from '../api/replica.ts';
@@ -21,21 +22,20 @@ const REVIEW_CAUSE = 'aaaaaaaaaaaaaaaa';
 const inDays = (days: number): Date => new Date(Date.now() + days * DAY_MS);
 const dayIn = (days: number): string => inDays(days).toISOString().slice(0, 10);
 
+type EditView = (groups: RootCause[], view: ReportView) => void;
+
 describe('known issues in a browser', () => {
   const web = useWeb();
 
-  async function scanOf(organisation: string, edit: (groups: RootCause[]) => void = () => {}): Promise<string> {
+  async function scanOf(organisation: string, edit: EditView = () => {}): Promise<string> {
     const options = withDefaults({ url: `https://${SITE}/` });
     const row = await web.scan(organisation, { phase: 'done', outcome: OUTCOME, pages: OUTCOME.pages, options, finishedAt: new Date() });
-    const reports = await storeView(web, row.id, {}, ({ groups }) => edit(groups));
+    const reports = await storeView(web, row.id, {}, (view) => edit(view.groups, view));
     await web.db.collection<{ _id: string }>('scans').updateOne({ _id: row.id }, { $set: { reports } });
     return row.id;
   }
   /** Opens the page of a new scan. */
-  async function openScan(
-    role: Role,
-    options: VisitorOptions & { edit?: (groups: RootCause[]) => void } = {},
-  ): Promise<PersonPage & { scan: string }> {
+  async function openScan(role: Role, options: VisitorOptions & { edit?: EditView } = {}): Promise<PersonPage & { scan: string }> {
     const { edit, ...visitor } = options;
     const { id: organisation } = await web.organisation();
     const scan = await scanOf(organisation, edit);
@@ -63,7 +63,8 @@ describe('known issues in a browser', () => {
       .map(({ action, actor }) => `${action} ${actor}`);
 
   it('are accepted at a root cause, changed and removed, without scripts', async () => {
-    const page = await openScan('owner', { javaScriptEnabled: false });
+    const picture = { fingerprint: CAUSE, offset: 0, bytes: 1, width: 40, height: 20, page_url: `https://${SITE}/` };
+    const page = await openScan('owner', { javaScriptEnabled: false, edit: (_, view) => void view.pictures.push(picture) });
     const { organisation, person } = page;
     await accept(page).click();
     expect(await heading(page)).to.equal('Accept a known issue');
@@ -87,6 +88,7 @@ describe('known issues in a browser', () => {
     expect(known)
       .to.include('Ends soon')
       .and.match(/critical[^]*Images must have[^]*3 elements on 2 pages[^]*https:\/\/example\.com/i);
+    expect(await page.locator('.element-picture img').getAttribute('src')).to.include(`/dashboard/scans/${page.scan}/pictures/`);
     await page.getByRole('link', { name: 'Back to the scan' }).click();
     expect(await page.getByRole('link', { name: /^Accept as known/ }).count(), 'it is accepted').to.equal(1);
     await page.locator(`#cause-${CAUSE}`).getByRole('link', { name: 'The supplier fixes it.' }).click();
