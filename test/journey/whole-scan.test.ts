@@ -95,6 +95,18 @@ describe('a whole scan', function () {
     expect(String(result.score)).to.equal(scan.status!.score);
   });
 
+  it('checks one page of a scan again from the command line, for one credit', async () => {
+    const before = await balance();
+    const { code, stdout, stderr } = await product.curbcut('check', product.demoUrl, '--with', first, '--json');
+    expect(code, stderr).to.equal(1);
+    const { baseline, passed } = JSON.parse(stdout) as {
+      baseline: { check: { answer: string; before: number; left: number } };
+      passed: null;
+    };
+    expect(baseline.check).to.include({ answer: 'still_there', left: baseline.check.before });
+    expect([passed, before - (await balance())]).to.deep.equal([null, 1]);
+  });
+
   it('fails with the reason if the site is unreachable, and charges nothing', async () => {
     const before = await balance();
     const { scan_id: id } = await submit({ url: `http://${product.host}:1029/`, min_score: 50 });
