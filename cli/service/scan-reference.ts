@@ -42,11 +42,16 @@ export const isReference = (text: string): boolean =>
   text === LATEST || (text.length >= SHORTEST && /^[0-9a-f][0-9a-f-]*$/i.test(text) && !isScanId(text));
 
 /**
- * Finds the scan that a text stands for; any other text is an ID.
- * @param note called with the scan that was found @throws CliError if there is none, or several begin so
+ * Finds the scan that a text stands for.
+ * @param note called with the scan that was found @throws CliError if there is none, several begin so, or it cannot be an ID
  */
 export async function resolveReference(client: Client, text: string, note: (text: string) => void): Promise<string> {
-  if (!isReference(text)) return text;
+  if (isScanId(text)) return text;
+  if (!isReference(text))
+    throw new CliError(
+      `${printable(text)} is not the ID of a scan. Write the ID, at least its first ${SHORTEST} characters, or ${LATEST}.`,
+      'To see the IDs: curbcut list',
+    );
   const { data, next_cursor: more } = await listAll(client, { limit: text === LATEST ? 1 : LISTED_MAX });
   const found = text === LATEST ? data : data.filter(({ scan_id: id }) => id.startsWith(text.toLowerCase()));
   const [only, ...others] = found;

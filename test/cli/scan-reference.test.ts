@@ -59,6 +59,11 @@ describe('IDs of scans', () => {
   });
 
   it('says that there is no such scan: exit code 2', async () => {
+    const wrong = await run(['report', 'zzzz'], {});
+    expect([wrong.code, wrong.stderr]).to.deep.equal([
+      2,
+      'curbcut: zzzz is not the ID of a scan. Write the ID, at least its first 4 characters, or latest.\nTo see the IDs: curbcut list\n',
+    ]);
     expect((await run(['report', '0000'], { [LIST]: [scans] })).stderr).to.include(
       'No scan of your organisation has an ID that begins with',
     );

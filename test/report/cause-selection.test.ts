@@ -12,6 +12,7 @@ import {
   readPageFindings,
   selectCauses,
 } from '../../api/dashboard/findings/select.ts';
+import { IMPACTS } from '../../core/scan/impacts.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import { READ_LIMITS } from '../../api/scans/scan-views.ts';
 import type { ReportNode, ReportPage } from '../../report/schema/page.ts';
@@ -134,6 +135,32 @@ describe('the selection of root causes', () => {
     const beyond = await selectCauses(objects.view, { ...ALL_CAUSES, size, part: Math.floor(kept / size) + 2 }, read);
     expect(beyond.causes.map(({ cause, line }) => cause?.fingerprint === line.fingerprint)).to.deep.equal(Array(size).fill(true));
     expect(counts).to.deep.equal({ reads: size, most: READ_LIMITS.held.perKey });
+  });
+
+  it('is sorted, and finds a text in titles and names of elements', async () => {
+    const { view } = viewObjectsOf(reportWith(40, 75, SITE));
+    const linesOf = async (query: Partial<CauseQuery>) => {
+      const { causes } = await selectCauses(view, { ...ALL_CAUSES, size: 1_000, ...query }, unreadable);
+      return causes.map(({ line }) => line);
+    };
+    const all = await linesOf({});
+    for (const [sort, by] of [
+      ['elements', 'elements'],
+      ['pages', 'pages'],
+    ] as const) {
+      const sorted = await linesOf({ sort });
+      expect(sorted).to.deep.equal(all.toSorted((a, b) => b[by] - a[by]));
+      expect(sorted, sort).to.not.deep.equal(all);
+    }
+    const severities = (await linesOf({ sort: 'severity' })).map(({ impact }) => impact);
+    expect([...new Set(severities)]).to.deep.equal(IMPACTS.filter((impact) => severities.includes(impact)));
+    const rules = (await linesOf({ sort: 'rule' })).map(({ rule }) => rule);
+    expect(rules.filter((rule, at) => rule !== rules[at - 1])).to.have.length(new Set(rules).size);
+    const { element } = all.at(-1)!;
+    expect(await linesOf({ q: element.toUpperCase() }))
+      .to.include(all.at(-1))
+      .and.not.include(all[0]);
+    expect((await linesOf({ q: 'Discernible' })).map(({ rule }) => rule)).to.include('link-name');
   });
 
   it('logs an outage once for each request', async () => {

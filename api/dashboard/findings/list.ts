@@ -11,7 +11,7 @@ import { pictureName } from '../../scans/scan-views.ts';
 import { actions, button, type Choice, filters, hiddenField, link, pagination, tabs, visuallyHidden } from '../../web/components.ts';
 import { html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { checkButton, checkLink } from '../scans/check.ts';
-import { choiceFilter } from '../scans/list-query.ts';
+import { choiceFilter, textFilter } from '../scans/list-query.ts';
 import { acceptPath, issuePath, kindBadge } from '../known-issues/pages.ts';
 import { CAUSES, count, ELEMENTS, number, shown, siteLink } from '../scans/words.ts';
 import { hasState, statesIn } from '../../../report/html/filters.ts';
@@ -23,6 +23,7 @@ import {
   CAUSE_SIZES,
   type CauseList,
   type CauseQuery,
+  type CauseSort,
   causesHref,
   choicesOf,
   type SelectedCauses,
@@ -106,7 +107,8 @@ function intro(data: CausesData): Html {
       ${view.states?.counted === false && html`<p>${wordsIn('en', 'findings').texts.statesNotCounted}</p>`}`;
   if (query.list === 'advice')
     return html`<p>Best practices that WCAG does not require, for ${count(ELEMENTS, view.advice_elements)}. They are not violations and do not change the score.</p>`;
-  return html`${lines.some((line) => hasState(line, 'new')) && html`<p>Those that the baseline does not have are first.</p>`}
+  const newFirst = query.sort === null && lines.some((line) => hasState(line, 'new'));
+  return html`${newFirst && html`<p>Those that the baseline does not have are first.</p>`}
     ${!saysWhatToFix(view) && data.totals.violations > view.leading.causes.length && leadingCauses(data)}`;
 }
 
@@ -134,6 +136,7 @@ function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
   const page = query.page === null ? undefined : view.pages[query.page - 1];
   const form = html`<form class="fields-inline" method="get" action="${causesHref(scanId, {})}" role="search" aria-label="Root causes">
     ${query.list !== ALL_CAUSES.list && hiddenField('list', query.list)}${query.size !== ALL_CAUSES.size && hiddenField('size', String(query.size))}${query.page !== null && hiddenField('page', String(query.page))}
+    ${textFilter('q', 'Contains the text', query.q)}
     ${choice(
       'state',
       findings.state,
@@ -156,8 +159,9 @@ function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
       'rule',
       'Rule',
       query.rule,
-      rules.map((value) => ({ value, text: titleOf(view, value) })),
+      rules.map((value) => ({ value, text: shown(titleOf(view, value), LABEL_MAX) })),
     )}
+    ${choiceFilter('sort', 'Sort by', query.sort, SORTS, 'Order of the scan')}
     <div class="actions">${button({ text: 'Filter' })}${activeCauseFilters(query) > 0 && link('Show all', causesHref(scanId, { list: query.list }))}</div>
   </form>`;
   return html`${filters({ form, active: activeCauseFilters(query) })}
@@ -170,14 +174,25 @@ function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
   ${page !== undefined && html`<p>Only on ${siteLink(page.url)}. ${link('Show every page', causesHref(scanId, { ...query, page: null, part: 1 }))}</p>`}`;
 }
 
+const SORTS: readonly (Choice & { value: CauseSort })[] = [
+  { value: 'severity', text: 'Severity' },
+  { value: 'elements', text: 'Most elements' },
+  { value: 'pages', text: 'Most pages' },
+  { value: 'new', text: 'Most new elements' },
+  { value: 'rule', text: 'Rule' },
+];
+
+/** Longer titles would make selects wider than screens. */
+const LABEL_MAX = 60;
+
 /** Left out if there is nothing to choose. */
 function choice(name: string, label: string, value: string | null, choices: readonly Choice[]): Html {
   return choices.length === 0 || (choices.length === 1 && !value) ? NOTHING : choiceFilter(name, label, value, choices);
 }
 
 /** The number of filters that are set. */
-const activeCauseFilters = ({ state, severity, criterion, rule, page, cause }: CauseQuery): number =>
-  [state, severity, criterion, rule, page, cause].filter((one) => one !== '' && one !== null).length;
+const activeCauseFilters = ({ q, state, severity, criterion, rule, page, cause }: CauseQuery): number =>
+  [q, state, severity, criterion, rule, page, cause].filter((one) => one !== '' && one !== null).length;
 
 /** The address of a picture of a scan. */
 export const picturePath = (scanId: string, name: string): string => `/dashboard/scans/${scanId}/pictures/${name}`;

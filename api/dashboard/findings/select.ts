@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { Compile } from 'typebox/compile';
 import { type Impact, IMPACTS } from '../../../core/scan/impacts.ts';
 import { distinctNames } from '../../../report/causes/element-names.ts';
-import type { ShownCause } from '../../../report/html/cause.ts';
+import { type ShownCause, titleOf } from '../../../report/html/cause.ts';
 import { CAUSE_STATES, type CauseState, hasState } from '../../../report/html/filters.ts';
 import { PageCauses } from '../../../report/view/findings.ts';
 import { RootCause } from '../../../report/schema/root-cause.ts';
@@ -49,7 +49,8 @@ export async function selectCauses(view: Listed, asked: CauseQuery, read: ReadFi
   const query = { ...asked, page: filteringPage(view, asked) };
   const lines = linesOf(view, query.list);
   const { has, onPage } = await causesOnPage(view, query, lines, read);
-  const found = lines.filter((line) => matches(view, line, query) && has(line));
+  const matching = lines.filter((line) => matches(view, line, query) && has(line));
+  const found = query.sort === null ? matching : matching.toSorted(ORDERS[query.sort](view));
   const parts = Math.max(1, Math.ceil(found.length / query.size));
   const part = Math.min(query.part, parts);
   const shown = found.slice((part - 1) * query.size, part * query.size);
@@ -113,7 +114,21 @@ async function causesOnPage(
   return { has, onPage: { read: true, listed: lines.filter(has).length, total } };
 }
 
-const matches = (view: Listed, line: CauseLine, { state, severity, criterion, rule, cause }: CauseQuery): boolean =>
+/** Of each way to sort; causes that are equal keep the order of the list. */
+const ORDERS: Readonly<Record<CauseSort, (view: Listed) => (a: CauseLine, b: CauseLine) => number>> = {
+  severity: () => (a, b) => IMPACTS.indexOf(a.impact) - IMPACTS.indexOf(b.impact),
+  elements: () => (a, b) => b.elements - a.elements,
+  pages: () => (a, b) => b.pages - a.pages,
+  new: () => (a, b) => (b.new_elements ?? 0) - (a.new_elements ?? 0),
+  rule: (view) => (a, b) => numeric.compare(titleOf(view, a.rule), titleOf(view, b.rule)) || numeric.compare(a.rule, b.rule),
+};
+
+/** The text is a part of the title of the rule, of its name, or of the name of the element. */
+const hasText = (view: Listed, { rule, element }: CauseLine, text: string): boolean =>
+  [titleOf(view, rule), rule, element].some((part) => part.toLowerCase().includes(text.toLowerCase()));
+
+const matches = (view: Listed, line: CauseLine, { q, state, severity, criterion, rule, cause }: CauseQuery): boolean =>
+  (q === '' || hasText(view, line, q)) &&
   (state === null || hasState(line, state)) &&
   (severity === null || line.impact === severity) &&
   (criterion === '' || ruleOf(view, line.rule).wcag.includes(criterion)) &&
@@ -163,8 +178,15 @@ export const CAUSE_LISTS = ['violations', 'review', 'advice'] as const;
 
 export type CauseList = (typeof CAUSE_LISTS)[number];
 
+export const CAUSE_SORTS = ['severity', 'elements', 'pages', 'new', 'rule'] as const;
+export type CauseSort = (typeof CAUSE_SORTS)[number];
+
 export interface CauseQuery {
   list: CauseList;
+  /** A text to find. Empty: every cause. */
+  q: string;
+  /** Null: the order of the list. */
+  sort: CauseSort | null;
   state: CauseState | null;
   severity: Impact | null;
   /** A success criterion of WCAG, such as `1.4.3`. Empty: every one. */
@@ -186,6 +208,8 @@ export const CAUSE_SIZES = [5, 25] as const;
 
 export const ALL_CAUSES: CauseQuery = {
   list: 'violations',
+  q: '',
+  sort: null,
   state: null,
   severity: null,
   criterion: '',
@@ -207,6 +231,8 @@ export function readCauseQuery(params: Readonly<Record<string, unknown>>): Cause
   const number = (name: string): number | null => (/^[1-9]\d{0,5}$/.test(text(name)) ? Math.min(Number(text(name)), NUMBER_MAX) : null);
   return {
     list: one('list', CAUSE_LISTS) ?? 'violations',
+    q: text('q'),
+    sort: one('sort', CAUSE_SORTS),
     state: one('state', CAUSE_STATES),
     severity: one('severity', IMPACTS),
     criterion: text('criterion'),

@@ -144,12 +144,13 @@ export function textFilter(
   </div>`;
 }
 
-export function choiceFilter(name: string, label: string, value: string | null, choices: readonly Choice[]): Html {
+/** @param all the choice of those who choose nothing */
+export function choiceFilter(name: string, label: string, value: string | null, choices: readonly Choice[], all = 'All'): Html {
   const id = `filter-${name}`;
   return html`<div class="field">
     <label for="${id}">${label}</label>
     <select${attributes({ class: 'input', id, name })}>
-      <option value="">All</option>
+      <option value="">${all}</option>
       ${choices.map((choice) => html`<option${attributes({ value: choice.value, selected: choice.value === value })}>${choice.text}</option>`)}
     </select>
   </div>`;
