@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type AxeTexts, ENGLISH_MIN, type EnglishMessages } from '../report/rule-texts/rule-texts.ts';
-import { OWN_RULES } from '../report/schema/engines.ts';
+import { OWN_RULES, STATE_RULES } from '../report/schema/engines.ts';
 import type { RuleStandards } from '../report/rules/rules.ts';
 import { LOCALES, type Locale } from '../core/scan/locales.ts';
 
@@ -52,7 +52,7 @@ export function axeStandards(): RuleStandards {
     ruleId,
     { tags: tags.filter((tag) => !tag.startsWith('section508')), act_rules: [...new Set([...actIds, ...(MORE_ACT_RULES[ruleId] ?? [])])] },
   ]);
-  const own = Object.entries(OWN_RULES).map(([id, { tags }]) => [id, { tags, act_rules: [] }]);
+  const own = Object.entries({ ...OWN_RULES, ...STATE_RULES }).map(([id, { tags }]) => [id, { tags, act_rules: [] }]);
   return { source: SOURCE, rules: Object.fromEntries([...rules, ...own]) as RuleStandards['rules'] };
 }
 

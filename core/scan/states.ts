@@ -1,7 +1,7 @@
 /** The states in which a scan tests a page, besides the one at rest. */
 
 /** In the order in which they are tested. */
-export const STATE_KINDS = ['dark'] as const;
+export const STATE_KINDS = ['dark', 'reflow', 'spacing'] as const;
 export type StateKind = (typeof STATE_KINDS)[number];
 
 /** Increase this if a state finds more or other elements. Findings in states of different versions are not compared. */

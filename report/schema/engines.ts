@@ -34,7 +34,28 @@ export const OWN_RULES: Readonly<Record<string, OwnRule>> = {
   },
 };
 
-export const isOwnRule = (rule: string): boolean => Object.hasOwn(OWN_RULES, rule);
+const UNDERSTANDING = 'https://www.w3.org/WAI/WCAG22/Understanding';
+
+/** Rules of ours that test a page in a state (scripts/states.js). Their texts are in `words/` too. */
+export const STATE_RULES: Readonly<Record<string, OwnRule>> = {
+  reflow: {
+    impact: 'serious',
+    tags: ['cat.structure', 'wcag21aa', 'wcag1410', 'EN-301-549', 'EN-9.1.4.10'],
+    helpUrl: `${UNDERSTANDING}/reflow.html`,
+  },
+  'text-cut': {
+    impact: 'serious',
+    tags: ['cat.structure', 'wcag21aa', 'wcag1410', 'EN-301-549', 'EN-9.1.4.10'],
+    helpUrl: `${UNDERSTANDING}/reflow.html`,
+  },
+  'text-spacing': {
+    impact: 'serious',
+    tags: ['cat.structure', 'wcag21aa', 'wcag1412', 'EN-301-549', 'EN-9.1.4.12'],
+    helpUrl: `${UNDERSTANDING}/text-spacing.html`,
+  },
+};
+
+export const isOwnRule = (rule: string): boolean => Object.hasOwn(OWN_RULES, rule) || Object.hasOwn(STATE_RULES, rule);
 
 export function engineOf(rule: string): Engine {
   if (isOwnRule(rule)) return 'curbcut';

@@ -75,6 +75,7 @@ export type PageSize = Static<typeof PageSize>;
 export const Box = Type.Object({ x: Position, y: Position, width: Length, height: Length }, closed);
 export type Box = Static<typeof Box>;
 
+const text = Type.Optional(Type.String());
 /** A state of the page in which something was found that is not found at rest. */
 export const FoundInState = Type.Object(
   {
@@ -82,7 +83,7 @@ export const FoundInState = Type.Object(
     /** In the language of the scan. */
     label: Type.String(),
     /** What leads there, from the page at rest. */
-    steps: Type.Array(Type.Object({ color_scheme: Type.Optional(Type.Literal('dark')) }, closed)),
+    steps: Type.Array(Type.Object({ color_scheme: text, viewport: text, text_spacing: text }, closed)),
   },
   closed,
 );

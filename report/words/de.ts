@@ -67,7 +67,7 @@ export const findings: Translated<'findings', 'de'> = {
   pagesWithoutFindings:
     'Seiten, deren Befunde nicht einzeln aufgeführt sind, damit die Datei klein bleibt: {n}. Der JSON-Export enthält sie.',
   noFindings: 'Die automatischen Tests fanden auf dieser Seite keinen Verstoß und nichts, was manuell zu prüfen ist.',
-  pageStates: { dark: 'Dunkles Farbschema' },
+  pageStates: { dark: 'Dunkles Farbschema', reflow: '320 Pixel breites Fenster', spacing: 'Größere Textabstände' },
   stateResults: { tested: 'geprüft', nothing: 'nichts zu prüfen', skipped: 'nicht geprüft' },
   stateSkips: {
     template: 'genug ähnliche Seiten wurden in Zuständen geprüft',

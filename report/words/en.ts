@@ -384,7 +384,10 @@ export const findings = {
   pagesWithoutFindings: 'Pages whose findings are not listed one by one, so that the file stays small: {n}. The JSON export has them.',
   noFindings: 'The automated tests found no violation on this page, and nothing that needs review.',
   /** The states of a page. */
-  pageStates: { dark: 'Dark colour scheme' } satisfies Record<StateKind, string>,
+  pageStates: { dark: 'Dark colour scheme', reflow: 'Window 320 pixels wide', spacing: 'Increased text spacing' } satisfies Record<
+    StateKind,
+    string
+  >,
   stateResults: { tested: 'tested', nothing: 'nothing to test', skipped: 'not tested' } satisfies Record<StateResult, string>,
   stateSkips: {
     template: 'enough pages like this one were tested in states',

@@ -74,7 +74,7 @@ export const findings: Translated<'findings', 'fr'> = {
   pagesWithoutFindings:
     'Pages dont les constats ne sont pas repris un à un, afin que le fichier reste petit : {n}. L’export JSON les contient.',
   noFindings: 'Les tests automatiques n’ont trouvé sur cette page aucune violation et rien à vérifier manuellement.',
-  pageStates: { dark: 'Thème sombre' },
+  pageStates: { dark: 'Thème sombre', reflow: 'Fenêtre large de 320 pixels', spacing: 'Espacement du texte augmenté' },
   stateResults: { tested: 'testé', nothing: 'rien à tester', skipped: 'non testé' },
   stateSkips: {
     template: 'assez de pages semblables ont été testées dans des états',

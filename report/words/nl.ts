@@ -67,7 +67,7 @@ export const findings: Translated<'findings', 'nl'> = {
   pagesWithoutFindings:
     'Pagina’s waarvan de bevindingen niet één voor één zijn vermeld, zodat het bestand klein blijft: {n}. De JSON-export bevat ze.',
   noFindings: 'De automatische tests vonden op deze pagina geen overtreding en niets dat handmatig moet worden beoordeeld.',
-  pageStates: { dark: 'Donker kleurenschema' },
+  pageStates: { dark: 'Donker kleurenschema', reflow: 'Venster van 320 pixels breed', spacing: 'Grotere tekstafstanden' },
   stateResults: { tested: 'getest', nothing: 'niets te testen', skipped: 'niet getest' },
   stateSkips: {
     template: 'genoeg vergelijkbare pagina’s zijn in toestanden getest',

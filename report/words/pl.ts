@@ -92,7 +92,7 @@ export const findings: Translated<'findings', 'pl'> = {
   picturesLeftOut: 'Pominięte obrazy, aby plik pozostał mały: {n}.',
   pagesWithoutFindings: 'Strony, których ustaleń nie wymieniono pojedynczo, aby plik pozostał mały: {n}. Zawiera je eksport JSON.',
   noFindings: 'Testy automatyczne nie znalazły na tej stronie naruszeń ani niczego, co wymaga ręcznej oceny.',
-  pageStates: { dark: 'Ciemny schemat kolorów' },
+  pageStates: { dark: 'Ciemny schemat kolorów', reflow: 'Okno o szerokości 320 pikseli', spacing: 'Zwiększone odstępy tekstu' },
   stateResults: { tested: 'sprawdzono', nothing: 'nic do sprawdzenia', skipped: 'nie sprawdzono' },
   stateSkips: {
     template: 'sprawdzono w stanach dość podobnych stron',

@@ -14,14 +14,15 @@ import {
   ruleText,
 } from '../../report/rule-texts/rule-texts.ts';
 import { standardsOf, type RuleStandards } from '../../report/rules/rules.ts';
-import { engineOf, OWN_RULES } from '../../report/schema/engines.ts';
+import { engineOf, OWN_RULES, STATE_RULES } from '../../report/schema/engines.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { axeEnglishMessages, axeReviewRules, axeRules, axeStandards, axeTexts } from '../../tools/rule-texts.ts';
 
 const report = join(import.meta.dirname, '..', '..', 'report');
 const read = (path: string): unknown => JSON.parse(readFileSync(join(report, path), 'utf8'));
 const fromAxe = axeRules().map(({ ruleId }) => ruleId);
-const rules = [...fromAxe, ...Object.keys(OWN_RULES)].sort();
+const ours = Object.keys({ ...OWN_RULES, ...STATE_RULES });
+const rules = [...fromAxe, ...ours].sort();
 
 describe('texts about rules', () => {
   it('state the standards of the installed axe-core (run node tools/rule-texts.ts)', () => {
@@ -40,7 +41,8 @@ describe('texts about rules', () => {
   it('name the rules that find more by our own checks, and docs/scanning.md explains them', () => {
     const section = readFileSync(join(report, '..', 'docs', 'scanning.md'), 'utf8')
       .split(/^## /m)
-      .find((text) => text.startsWith('Own checks'))!;
+      .filter((text) => /^(Own checks|States)/.test(text))
+      .join('\n');
     const explained = [...section.matchAll(/^\| `([a-z-]+)`/gm)].map(([, rule]) => rule!);
     expect(explained.filter((rule) => !rules.includes(rule))).to.deep.equal([]);
     expect(rules.filter((rule) => engineOf(rule) !== 'axe-core')).to.deep.equal(explained.toSorted());
@@ -89,7 +91,7 @@ describe('texts about rules', () => {
 
       it('say what a person should look at for each rule that can be incomplete, and for no other', () => {
         const review = read(`words/${locale}/review.json`) as ReviewTexts;
-        expect(Object.keys(review.rules).toSorted()).to.deep.equal([...axeReviewRules(), ...Object.keys(OWN_RULES)].sort());
+        expect(Object.keys(review.rules).toSorted()).to.deep.equal([...axeReviewRules(), ...ours].sort());
         const texts = [review.any, ...Object.values(review.rules)];
         expect(new Set(texts).size, 'a text that two rules share').to.equal(texts.length);
         for (const text of texts) expect(text).to.match(/^\p{Lu}.{20,200}\.$/u);

@@ -8,6 +8,8 @@ export interface Target {
   page: Page;
   /** The session with the page, for what Playwright does not offer. */
   cdp: Cdp;
+  /** Gives the window another size; absent: that of every test. */
+  resize(size?: { width: number; height: number }): Promise<unknown>;
   /** The frames of the page in processes of their own, also those within others. */
   frameProcesses(): readonly FrameProcess[];
   /** Calls the function with the session of each new frame in a process of its own, before its document loads anything. */
@@ -83,21 +85,24 @@ async function openIn(context: BrowserContext, { identity, scripts, scale = PAIN
       session.send('Page.enable'),
       ...sources.map((script) => session.send('Page.addScriptToEvaluateOnNewDocument', script)),
     ]);
-  const [frameProcesses] = await Promise.all([
-    followFrames(cdp, (frame) => Promise.all([prepare(frame), onFrame(frame)])),
-    prepare(cdp),
+  const resize = (size = VIEWPORT): Promise<unknown> =>
     cdp.send('Emulation.setDeviceMetricsOverride', {
-      ...VIEWPORT,
-      ...{ screenWidth: VIEWPORT.width, screenHeight: VIEWPORT.height },
+      ...size,
+      ...{ screenWidth: size.width, screenHeight: size.height },
       deviceScaleFactor: 1,
       mobile: false,
       scale,
       screenOrientation: { type: 'landscapePrimary', angle: 0 },
-    }),
+    });
+  const [frameProcesses] = await Promise.all([
+    followFrames(cdp, (frame) => Promise.all([prepare(frame), onFrame(frame)])),
+    prepare(cdp),
+    resize(),
   ]);
   return {
     page,
     cdp,
+    resize,
     frameProcesses,
     onFrame: (listener) => void (onFrame = listener),
     async describe({ session }) {

@@ -258,7 +258,6 @@ const HEIGHT_CHANGE = 0.02;
  */
 function pagePicture({ width, height }, words) {
   clean();
-  scrollTo({ left: 0, top: 0, behavior: 'instant' });
   const { scrollWidth, scrollHeight } = document.scrollingElement ?? document.documentElement;
   if (scrollX !== 0 || scrollY !== 0 || width > WHOLE.maxWidth || scrollWidth !== width) return 'null';
   if (Math.abs(scrollHeight - height) > height * HEIGHT_CHANGE) return 'null';
@@ -269,11 +268,12 @@ function pagePicture({ width, height }, words) {
   return JSON.stringify({ x: 0, y: 0, width, height: area.bottom });
 }
 
-/** Removes what was drawn and hidden for pictures. */
+/** Removes what was drawn and hidden for pictures, and shows the top of the page. */
 function clean() {
   overlay?.remove();
   overlay = null;
   show();
+  scrollTo({ left: 0, top: 0, behavior: 'instant' });
 }
 
 globalThis.curbcut = { ...globalThis.curbcut, picture, pagePicture, isHidden, clean };

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { ADVICE_RULES } from '../../../report/rules/rules.ts';
-import { OWN_RULES } from '../../../report/schema/engines.ts';
+import { OWN_RULES, STATE_RULES } from '../../../report/schema/engines.ts';
 import {
   FAILURE_SUMMARY_MAX,
   LANDMARK_ELEMENTS,
@@ -71,7 +71,7 @@ export const htmlTotal = (maxPages: number): number => Math.min(DOCUMENT_HTML_MA
 /** What axe-core needs to know about our own rules. */
 const ownRules = (locale: Locale): object =>
   Object.fromEntries(
-    Object.entries(OWN_RULES).map(([id, rule]) => {
+    Object.entries({ ...OWN_RULES, ...STATE_RULES }).map(([id, rule]) => {
       const { help, description } = ruleText(id, locale)!;
       return [id, { ...rule, help, description, message: ownMessage(id, locale) }];
     }),

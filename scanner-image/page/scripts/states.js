@@ -26,7 +26,207 @@ function hasDark() {
       return false; // of another origin: our program reads it
     }
   };
-  return globalThis.curbcutSeen.roots().some((root) => [...root.styleSheets, ...root.adoptedStyleSheets].some(inSheet));
+  return roots().some((root) => [...root.styleSheets, ...root.adoptedStyleSheets].some(inSheet));
 }
 
-globalThis.curbcut = { ...globalThis.curbcut, hasDark };
+// Text that boxes cut, and what is wider than the window. Positions are those of glyphs, without the leading of lines.
+
+const { contentOf, isElement, isSeen, parentOf, nameOf, boxOf, roots } = globalThis.curbcutSeen;
+const RULES = globalThis.curbcutOwnRules;
+const styleOf = (element) => getComputedStyle(element);
+const closest = (element, selector) => Element.prototype.closest.call(element, selector);
+
+/** WCAG 1.4.10 excepts what needs two dimensions for its use or meaning. */
+const EXEMPT =
+  'table, pre, code, canvas, svg, video, iframe, object, embed, math, img, [role="grid"], [role="table"], [role="toolbar"], [role="slider"], [role="application"], [role="img"]';
+const CONTROLS = new Set(['button', 'input', 'select', 'textarea']);
+/** They move what they cut. */
+const MOVES =
+  'marquee, [role="marquee"], [aria-roledescription], [class*="carousel" i], [class*="swiper" i], [class*="slick" i], [class*="slider" i]';
+/** In CSS pixels. */
+const TOLERANCE = 1;
+const EXCUSED = 60;
+const LEAST_CUT = 3;
+const LEAST_MORE = 2;
+/** A line of fewer words is no text to read. */
+const WORDS = 4;
+/** More elements are not reported. */
+const FOUND_MAX = 50;
+
+const wordsOf = ({ data }) => data.split(/\s+/).filter(Boolean).length;
+
+/** What does not change while texts are measured, by element. */
+let measured = { seen: new Map(), cutters: new Map() };
+const begin = () => void (measured = { seen: new Map(), cutters: new Map() });
+
+function isSeenNow(element) {
+  const known = measured.seen.get(element) ?? isSeen(element);
+  measured.seen.set(element, known);
+  return known;
+}
+
+/** The boxes of the lines of each text that can be seen. */
+function* linesOfTexts(root) {
+  for (const node of contentOf(root)) {
+    if (isElement(node) || !/\S/.test(node.data)) continue;
+    const parent = isElement(parentOf(node)) ? parentOf(node) : parentOf(node).host;
+    if (!isSeenNow(parent)) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const lines = [...range.getClientRects()].filter(({ width, height }) => width > 0 && height > 0);
+    if (lines.length > 0) yield { node, parent, lines };
+  }
+}
+
+const cutsWith = (value) => value === 'hidden' || value === 'clip';
+
+/** The boxes around a text that cut what exceeds them, up to one that scrolls. Null: one shortens or moves it. */
+function cuttersOf(at) {
+  if (!isElement(at) || nameOf(at) === 'html' || nameOf(at) === 'body') return [];
+  if (!measured.cutters.has(at)) measured.cutters.set(at, findCutters(at));
+  return measured.cutters.get(at);
+}
+
+function findCutters(at) {
+  const { overflowX, overflowY, display, position, textOverflow, webkitLineClamp } = styleOf(at);
+  const sides = display === 'inline' || display === 'contents' ? [] : [overflowX, overflowY];
+  if (position === 'fixed' || sides.some((value) => value === 'auto' || value === 'scroll')) return [];
+  const around = cuttersOf(at.assignedSlot ?? parentOf(at).host ?? parentOf(at));
+  if (!sides.some(cutsWith) || around === null) return around;
+  if (textOverflow !== 'clip' || webkitLineClamp !== 'none' || closest(at, MOVES) !== null) return null;
+  return [{ box: boxOf(at), across: cutsWith(overflowX), down: cutsWith(overflowY) }, ...around];
+}
+
+/** How many pixels of a text boxes around it cut. 0: none, or it is elsewhere, shortened with an ellipsis, or moves. */
+function cutOf({ parent, lines }) {
+  let most = 0;
+  for (const { box, across, down } of cuttersOf(parent) ?? []) {
+    if (!lines.some(({ left, right, top, bottom }) => right > box.left && left < box.right && bottom > box.top && top < box.bottom))
+      return 0;
+    for (const { left, right, top, bottom } of lines) {
+      if (across) most = Math.max(most, box.left - left, right - box.right);
+      if (down) most = Math.max(most, box.top - top, bottom - box.bottom);
+    }
+  }
+  return most;
+}
+
+let cutsAtRest = new Map();
+
+/** The parents of texts that are cut now and were not at rest. */
+function newlyCut(least) {
+  const cut = [...linesOfTexts(document)].filter((text) => {
+    const before = cutsAtRest.get(text.node);
+    return before !== undefined && before <= TOLERANCE && cutOf(text) - before > least;
+  });
+  return [...new Set(cut.map(({ parent }) => parent))];
+}
+
+/** How far a box exceeds the side of the window to which lines go. */
+const beyond = ({ left, right }) => (styleOf(document.documentElement).direction === 'rtl' ? -left : right - innerWidth);
+const isOutside = ({ left, right }) => left >= innerWidth || right <= 0;
+
+/** Whether an element is as wide as a part of it that may be wide. */
+function isExcused(element) {
+  const own = beyond(boxOf(element));
+  return [...element.querySelectorAll(EXEMPT)].some((part) => beyond(boxOf(part)) > TOLERANCE && own - beyond(boxOf(part)) < EXCUSED);
+}
+
+/** Whether what an element says or offers begins in the window and exceeds it. */
+function isTooWide(element) {
+  const exceeds = (box) => beyond(box) > TOLERANCE && !isOutside(box);
+  const isControl = (node) => isElement(node) && CONTROLS.has(nameOf(node)) && isSeen(node) && exceeds(boxOf(node));
+  if (isControl(element) || [...contentOf(element)].some(isControl)) return true;
+  return [...linesOfTexts(element)].some(({ parent, lines }) => closest(parent, EXEMPT) === null && lines.some(exceeds));
+}
+
+/** The outermost elements that make the document wider than the window, and texts that scroll to the side in a box. */
+function tooWide() {
+  const found = [];
+  const excused = [];
+  const { scrollWidth } = document.scrollingElement ?? document.documentElement;
+  if (scrollWidth > innerWidth + TOLERANCE) {
+    for (const node of contentOf(document)) {
+      if (!isElement(node) || ['html', 'head', 'body'].includes(nameOf(node)) || closest(node, EXEMPT) !== null) continue;
+      if ([...found, ...excused].some((other) => other.contains(node)) || !isSeen(node)) continue;
+      const box = boxOf(node);
+      if (beyond(box) <= TOLERANCE || isOutside(box) || clipperOf(node) !== null) continue;
+      if (isExcused(node)) excused.push(node);
+      else if (isTooWide(node)) found.push(node);
+    }
+  }
+  for (const text of linesOfTexts(document)) {
+    const { node, parent, lines } = text;
+    if (closest(parent, EXEMPT) !== null || found.some((other) => other.contains(parent)) || wordsOf(node) < WORDS * lines.length) continue;
+    const clipper = clipperOf(parent);
+    const scrolls = clipper !== null && !cutsWith(styleOf(clipper).overflowX) && closest(clipper, `${EXEMPT}, ${MOVES}`) === null;
+    if (scrolls && lines.some(({ width }) => width > innerWidth + TOLERANCE)) found.push(parent);
+  }
+  return [...new Set(found)];
+}
+
+/** The nearest box around an element that does not show what exceeds its sides. */
+function clipperOf(element) {
+  for (let at = parentOf(element); isElement(at) && nameOf(at) !== 'body'; at = parentOf(at))
+    if (styleOf(at).overflowX !== 'visible') return at;
+  return null;
+}
+
+/** What was found last, as elements by their path. */
+let found = new Map();
+
+/** Findings as axe-core has them: violations, and what needs review. */
+function resultsOf(violations, incomplete, total) {
+  found = new Map();
+  if ([...violations, ...incomplete].every(([, elements]) => elements.length === 0)) return '{"violations":[],"incomplete":[]}';
+  axe.setup(document);
+  try {
+    const describe = ([id, elements]) => ({
+      id,
+      ...RULES[id],
+      nodes: elements.slice(0, FOUND_MAX).map((element) => {
+        const target = [axe.utils.getSelector(element)];
+        found.set(target.flat().join(' >>> '), element);
+        return { target, failureSummary: RULES[id].message, ...globalThis.curbcutDescribe.describe(element, total) };
+      }),
+    });
+    globalThis.curbcutDescribe.begin(null);
+    return JSON.stringify({ violations: violations.map(describe), incomplete: incomplete.map(describe) });
+  } finally {
+    axe.teardown();
+  }
+}
+
+/** Where the elements that were found are now, as JSON. */
+function foundBoxes() {
+  globalThis.curbcutDescribe.begin(null);
+  return JSON.stringify([...found].map(([path, element]) => [path, globalThis.curbcutDescribe.describe(element, 0).box]));
+}
+
+const SPACING = new CSSStyleSheet();
+SPACING.replaceSync(`* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }
+p { margin-block-end: 2em !important }`);
+const spaced = new Set();
+
+globalThis.curbcut = {
+  ...globalThis.curbcut,
+  hasDark,
+  rememberCuts() {
+    begin();
+    cutsAtRest = new Map([...linesOfTexts(document)].map((text) => [text.node, cutOf(text)]));
+  },
+  /** @param total limits the HTML of the results, in characters */
+  reflow: (total) => begin() ?? resultsOf([['reflow', tooWide()]], [['text-cut', newlyCut(LEAST_CUT)]], total),
+  space() {
+    for (const root of roots()) {
+      root.adoptedStyleSheets = [...root.adoptedStyleSheets, SPACING];
+      spaced.add(root);
+    }
+  },
+  spacing: (total) => begin() ?? resultsOf([], [['text-spacing', newlyCut(LEAST_MORE)]], total),
+  unspace() {
+    for (const root of spaced) root.adoptedStyleSheets = root.adoptedStyleSheets.filter((sheet) => sheet !== SPACING);
+    spaced.clear();
+  },
+  foundBoxes,
+};

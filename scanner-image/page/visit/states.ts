@@ -9,7 +9,7 @@ import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.
 import { elementPath, type FoundInState, type PageState, type ReportNode, type ReportViolation } from '../../../report/schema/page.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { readsDark } from '../axe/hidden-content.ts';
-import { bySeverity, type PageFindings, tallyOf, toPageFindings } from '../axe/results.ts';
+import { type AxeResults, bySeverity, type PageFindings, tallyOf, toPageFindings } from '../axe/results.ts';
 import { testDocument } from '../axe/test-document.ts';
 import type { Target } from '../browser/target.ts';
 import { type AxeScript, evaluate, EvaluationFailed, type IsolatedWorld } from '../scripts/source.ts';
@@ -46,14 +46,32 @@ interface TestedPage {
 type Found = Pick<PageFindings, 'violations' | 'needsReview'>;
 
 interface State {
+  /** The tag of axe-core for the level of its criterion. Scans of a lower one do not test it. */
+  tag: string;
   /** Goes into the state, and returns what is found there. Null: the page has nothing to test. */
   test(tab: StatesTab, page: TestedPage): Promise<Found | null>;
-  restore(tab: StatesTab): Promise<unknown>;
+  restore(tab: StatesTab, page: TestedPage): Promise<unknown>;
   steps: FoundInState['steps'];
+}
+
+/** The window of WCAG 1.4.10: one of 1280 × 1024 in which the page is enlarged to 400 %. */
+const NARROW = { width: 320, height: 256 };
+/** How long a page gets to arrange itself, in milliseconds. */
+const SETTLE = JSON.stringify({ quietMs: 100, capMs: 1000 });
+
+/** Findings of a script in the page. Only rules of the target count. */
+async function foundBy({ deps }: StatesTab, { world }: TestedPage, script: 'reflow' | 'spacing'): Promise<Found> {
+  await evaluate(world, `curbcut.settle(${SETTLE}).then(() => curbcut.still(500))`);
+  const results = JSON.parse(await evaluate<string>(world, `curbcut.${script}(${deps.htmlTotal})`)) as Pick<
+    AxeResults,
+    'violations' | 'incomplete'
+  >;
+  return toPageFindings({ ...results, passes: [], inapplicable: [], failed: [] });
 }
 
 const STATES: Readonly<Record<StateKind, State>> = {
   dark: {
+    tag: 'wcag2aa',
     async test({ target, deps, traffic }, { world, facts, clock }) {
       const { sheetText } = traffic.requests;
       if (!(await evaluate<boolean>(world, 'curbcut.hasDark()')) && !(await readsDark(facts.foreignSheets, sheetText))) return null;
@@ -66,6 +84,25 @@ const STATES: Readonly<Record<StateKind, State>> = {
     },
     restore: ({ target }) => target.page.emulateMedia({ colorScheme: 'light' }),
     steps: [{ color_scheme: 'dark' }],
+  },
+  reflow: {
+    tag: 'wcag21aa',
+    async test(tab, page) {
+      await evaluate(page.world, 'curbcut.rememberCuts()');
+      await tab.target.resize(NARROW);
+      return foundBy(tab, page, 'reflow');
+    },
+    restore: ({ target }) => target.resize(),
+    steps: [{ viewport: `${NARROW.width}x${NARROW.height}` }],
+  },
+  spacing: {
+    tag: 'wcag21aa',
+    async test(tab, page) {
+      await evaluate(page.world, 'curbcut.rememberCuts(), curbcut.space()');
+      return foundBy(tab, page, 'spacing');
+    },
+    restore: (_tab, { world }) => evaluate(world, 'curbcut.unspace()'),
+    steps: [{ text_spacing: 'WCAG 1.4.12' }],
   },
 };
 
@@ -84,7 +121,7 @@ export async function testStates(
   const { documents } = frame.shown;
   const began = clock.spent();
   let broken = false;
-  for (const kind of kinds) {
+  for (const kind of kinds.filter((one) => deps.options.runOnly.values.includes(STATES[one].tag))) {
     const skip = (reason: PageState['reason']): unknown => found.states.push({ kind, result: 'skipped', reason });
     const leftMs = Math.min(STATES_MS - clock.spent() + began, clock.left());
     if (facts.elements > ELEMENTS_MAX) skip('large');
@@ -96,8 +133,9 @@ export async function testStates(
         const testing = withTimeLimit(state.test(tab, page), leftMs, 'testing a state');
         const tested = await frame.whileAlive(testing, clock.left(), 'testing a state');
         found.states.push({ kind, result: tested === null ? 'nothing' : 'tested' });
+        let added: Found = { violations: [], needsReview: [] };
         if (tested !== null) {
-          const added = onlyNew(
+          added = onlyNew(
             deps.redact?.(tested) ?? tested,
             { kind, label: wordsIn(locale, 'findings').texts.pageStates[kind], steps: state.steps },
             known,
@@ -108,8 +146,9 @@ export async function testStates(
           broken ||= taken.stopped;
           await evaluate(world, 'curbcut.clean()');
         }
-        await withTimeLimit(state.restore(tab), RESTORE_MS, 'leaving a state');
-        await withTimeLimit(evaluate(world, STILL), RESTORE_MS, 'leaving a state');
+        await withTimeLimit(state.restore(tab, page), RESTORE_MS, 'leaving a state');
+        const atRest = evaluate(world, `curbcut.settle(${SETTLE}).then(() => ${STILL}).then(curbcut.foundBoxes)`);
+        placeAtRest(added, JSON.parse(await withTimeLimit(atRest as Promise<string>, RESTORE_MS, 'leaving a state')));
       } catch (error) {
         if (!(error instanceof TimeLimitExceeded || error instanceof EvaluationFailed) && frame.lost() === null) throw error;
         found.states = found.states.filter((one) => one.kind !== kind);
@@ -120,6 +159,13 @@ export async function testStates(
     }
   }
   return { found, broken };
+}
+
+/** Gives the findings of a script in the page the places of their elements at rest, which reports show. */
+function placeAtRest(added: Found, boxes: readonly [path: string, box: ReportNode['box']][]): void {
+  const byPath = new Map(boxes);
+  for (const { nodes } of [...added.violations, ...added.needsReview])
+    for (const node of nodes) if (byPath.has(elementPath(node))) node.box = byPath.get(elementPath(node))!;
 }
 
 const keyOf = (rule: string, node: ReportNode): string => `${rule}\n${elementPath(node)}`;
