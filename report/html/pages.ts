@@ -6,7 +6,8 @@ import { isAttempted } from '../results/score.ts';
 import { isIncomplete } from '../view/gaps.ts';
 import type { ViewPage } from '../view/schema.ts';
 import { wordsIn } from '../words/words.ts';
-import type { Column } from './blocks.ts';
+import type { ReportDiscovery } from '../schema/report.ts';
+import { type Column, foldedCard, table } from './blocks.ts';
 import { badge, link, noValue, shown, siteLink, violations } from './elements.ts';
 import { attributes, html, type Html, type HtmlValue, NOTHING } from './html.ts';
 
@@ -52,6 +53,31 @@ const linkedFrom = (urls: readonly string[], locale: Locale): Html =>
   urls.length === 0
     ? NOTHING
     : html`<span class="small soft">${wordsIn(locale, 'findings').texts.linkedFrom}</span>${urls.map((url) => html`<span class="small">${siteLink(url)}</span>`)}`;
+
+/** More would make the HTML report too large. */
+const DOCUMENTS_SHOWN = 20;
+
+/** The first documents that a report lists, apart from its pages. */
+export function documentsCard({ documents = [], documents_total: total = 0 }: ReportDiscovery, locale: Locale = currentLocale()): Html {
+  const { texts, count, format, number } = wordsIn(locale, 'report');
+  const listed = documents.slice(0, DOCUMENTS_SHOWN);
+  const left = total - listed.length;
+  const columns = [texts.documents.heading, texts.documents.type, wordsIn(locale, 'findings').texts.linkedFrom].map((text) => ({ text }));
+  const rows = listed.map(({ url, type, linked_from: from }) => [
+    siteLink(url),
+    type.toUpperCase(),
+    html`${from.map((page) => html`<span class="small">${siteLink(page)}</span>`)}`,
+  ]);
+  return total === 0
+    ? NOTHING
+    : foldedCard({
+        id: 'documents',
+        title: `${texts.documents.heading} (${number(total)})`,
+        body: html`<p>${format(texts.documents.linked, { n: number(total) })}</p>
+          ${table({ id: 'document-table', caption: texts.documents.heading, captionHidden: true, columns, rows })}
+          ${left > 0 && html`<p>${count(texts.leftOutRows, left)}</p>`}`,
+      });
+}
 
 /** What may have been missed on a page. In English the scanner's own words say more. */
 function gaps({ frames_untested: frames, frames_total: total, caveats }: TestedPage, locale: Locale): Html {

@@ -23,7 +23,7 @@ import { EMBEDDED_MAX_BYTES, embedWithin } from './embedded.ts';
 import { causeFilters, filterMarks, pagesByCause } from './filters.ts';
 import { html, type Html, NOTHING, raw } from './html.ts';
 import { pageFindings } from './page-findings.ts';
-import { pageColumns, pageName, pageRow, pageStates } from './pages.ts';
+import { documentsCard, pageColumns, pageName, pageRow, pageStates } from './pages.ts';
 import { fixToPassCard, resultCard } from './result.ts';
 import { siteCss, webFont } from './tokens.ts';
 
@@ -108,7 +108,7 @@ function body(context: Context): Html {
     othersSection(context, view.advice_groups, view.advice_groups_total, 'advice'),
   ];
   const { table: list, details, leftOut } = pagesSection(context, found);
-  return html`${head(context)} ${causes} ${others} ${criteria(context)} ${list} ${details} ${about(context, leftOut)}`;
+  return html`${head(context)} ${causes} ${others} ${criteria(context)} ${list} ${documentsCard(context.view.discovery, context.locale)} ${details} ${about(context, leftOut)}`;
 }
 
 /** What was tested, and how it ended. */

@@ -8,7 +8,7 @@ import { CONSENT_CHOICES, WCAG_LEVELS } from '../../core/scan/options.ts';
 import { STATE_KINDS } from '../../core/scan/states.ts';
 import { ReportOptions, ReportThresholds } from '../../core/scan/submitted-options.ts';
 import { ENGINES } from './engines.ts';
-import { closed, Count, Fingerprint, ReportPage, RulePositions } from './page.ts';
+import { closed, Count, Fingerprint, LINKED_FROM_MAX, ReportPage, RulePositions } from './page.ts';
 import { CauseChange, RootCause } from './root-cause.ts';
 
 export const ReportCounts = Type.Object({ total: Count, critical: Count, serious: Count, moderate: Count, minor: Count }, closed);
@@ -186,6 +186,22 @@ export const HOST_MAX = 260;
 const OtherHost = Type.Object({ host: Type.String({ maxLength: HOST_MAX }), links: Count, sitemap_entries: Count }, closed);
 export type OtherHost = Static<typeof OtherHost>;
 
+/** The most documents that a report lists. */
+export const DOCUMENTS_MAX = 100;
+
+/** A document of the site, which is no page and is not tested. */
+export const LinkedDocument = Type.Object(
+  {
+    url: Type.String(),
+    /** The extension of its address in lower case, such as `pdf`. */
+    type: Type.String({ maxLength: 8 }),
+    /** The first pages that link to it, or the sitemap that lists it. */
+    linked_from: Type.Array(Type.String(), { maxItems: LINKED_FROM_MAX }),
+  },
+  closed,
+);
+export type LinkedDocument = Static<typeof LinkedDocument>;
+
 /** What links and sitemaps of the tested pages name. Each address is counted once, up to 100,000. */
 export const ReportDiscovery = Type.Object(
   {
@@ -203,6 +219,9 @@ export const ReportDiscovery = Type.Object(
     sitemaps_cut: Count,
     /** Only if there are some: further hosts of the scan (`crawl.hosts`) of which no link and no sitemap names a page. */
     hosts_unnamed: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+    /** Only if there are some: documents of the site that links and sitemaps name, and their number, up to 10,000. */
+    documents: Type.Optional(Type.Array(LinkedDocument, { minItems: 1, maxItems: DOCUMENTS_MAX })),
+    documents_total: Type.Optional(Count),
   },
   closed,
 );

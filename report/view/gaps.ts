@@ -52,15 +52,22 @@ export function gapsLine(report: Report, { texts, count, format }: ReportWords):
 /** What links and sitemaps name that has no row. */
 export function leftLines(
   { addressesLeft: left, discovery }: Pick<Gaps, 'addressesLeft' | 'discovery'>,
-  { texts, count, format, locale }: ReportWords,
+  { texts, count, format, number, locale }: ReportWords,
   mayAddHosts: boolean,
 ): string[] {
-  const { other_hosts: hosts, other_hosts_left: others, hash_links: hash, hosts_unnamed: unnamed = [] } = discovery;
+  const {
+    other_hosts: hosts,
+    other_hosts_left: others,
+    hash_links: hash,
+    hosts_unnamed: unnamed = [],
+    documents_total: documents = 0,
+  } = discovery;
   const named = [...hosts.map((host) => `${host.host} (${host.links + host.sitemap_entries})`), ...(others > 0 ? [`… (${others})`] : [])];
   return [
     ...(left > 0 ? [`${capitalized(count(texts.addressesLeft, left), locale)}. ${texts.addressesLeftIntro}`] : []),
     ...(hash > 0 ? [format(texts.hashLinks, { n: hash })] : []),
     ...(unnamed.length > 0 ? [format(texts.hostsUnnamed, { hosts: unnamed.join(', ') })] : []),
+    ...(documents > 0 ? [format(texts.documents.linked, { n: number(documents) })] : []),
     ...(hosts.length > 0 ? [format(texts.otherHosts, { hosts: named.join(', ') }) + (mayAddHosts ? ` ${texts.otherHostsToDo}` : '')] : []),
   ];
 }

@@ -257,6 +257,7 @@ export const report: Translated<'report', 'de'> = {
   otherHosts: 'Nicht Teil des Scans, mit der Zahl ihrer Adressen: {hosts}.',
   otherHostsToDo: 'Um einen davon mit dieser Website zu prüfen, geben Sie ihn als weiteren Host des Scans an.',
   hashLinks: 'Links zu Fragmenten, die kein Element benennen: {n}.',
+  documents: { heading: 'Dokumente', linked: 'Verlinkte Dokumente, etwa PDF-Dateien, die keine Regel prüft: {n}.', type: 'Typ' },
   hostsUnnamed: 'Keine Seite von {hosts} wurde geprüft, weil kein Link und keine Sitemap der Website eine nennt.',
   leftOutRows: {
     one: '{n} weiterer Eintrag ist hier nicht aufgeführt. Der JSON-Export enthält ihn.',

@@ -179,6 +179,7 @@ export const report = {
   otherHosts: 'Not part of the scan, with the number of their addresses: {hosts}.',
   otherHostsToDo: 'To test one of them with this site, name it as a further host of the scan.',
   hashLinks: 'Links to fragments that name no element: {n}.',
+  documents: { heading: 'Documents', linked: 'Linked documents, such as PDF files, which no rule tests: {n}.', type: 'Type' },
   hostsUnnamed: 'No page of {hosts} was tested, because no link and no sitemap of the site names one.',
   leftOutRows: {
     one: '{n} more entry is not shown here. The JSON export contains it.',

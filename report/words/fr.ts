@@ -275,6 +275,7 @@ export const report: Translated<'report', 'fr'> = {
   otherHosts: 'Hors du scan, avec le nombre de leurs adresses : {hosts}.',
   otherHostsToDo: 'Pour tester l’un d’eux avec ce site, indiquez-le comme hôte supplémentaire du scan.',
   hashLinks: 'Liens vers des fragments qui ne désignent aucun élément : {n}.',
+  documents: { heading: 'Documents', linked: 'Documents liés, tels que des fichiers PDF, qu’aucune règle ne teste : {n}.', type: 'Type' },
   hostsUnnamed: 'Aucune page de {hosts} n’a été testée, car aucun lien ni aucun sitemap du site n’en désigne.',
   leftOutRows: {
     one: '{n} autre entrée n’est pas reprise ici. L’export JSON la contient.',

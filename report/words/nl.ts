@@ -255,6 +255,7 @@ export const report: Translated<'report', 'nl'> = {
   otherHosts: 'Geen deel van de scan, met het aantal van hun adressen: {hosts}.',
   otherHostsToDo: 'Geef een ervan op als extra host van de scan om die samen met deze site te testen.',
   hashLinks: 'Links naar fragmenten die geen element benoemen: {n}.',
+  documents: { heading: 'Documenten', linked: 'Gelinkte documenten, zoals pdf-bestanden, die geen regel test: {n}.', type: 'Type' },
   hostsUnnamed: 'Geen pagina van {hosts} is getest, omdat geen link en geen sitemap van de site er een noemt.',
   leftOutRows: {
     one: 'Nog {n} regel is hier weggelaten. De JSON-export bevat hem.',

@@ -318,6 +318,11 @@ export const report: Translated<'report', 'pl'> = {
   otherHosts: 'Poza skanem, z liczbą ich adresów: {hosts}.',
   otherHostsToDo: 'Aby przetestować jeden z nich razem z tą witryną, podaj go jako dodatkowy host skanu.',
   hashLinks: 'Odnośniki do fragmentów, które nie wskazują elementu: {n}.',
+  documents: {
+    heading: 'Dokumenty',
+    linked: 'Dokumenty, do których prowadzą odnośniki, na przykład pliki PDF, i których nie sprawdza żadna reguła: {n}.',
+    type: 'Typ',
+  },
   hostsUnnamed: 'Nie przetestowano żadnej strony z {hosts}, ponieważ nie wskazuje jej żaden odnośnik ani żadna mapa witryny.',
   leftOutRows: {
     one: 'Pominięto tu jeszcze {n} pozycję. Zawiera ją eksport JSON.',

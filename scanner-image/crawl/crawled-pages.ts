@@ -21,6 +21,7 @@ import {
   type Exclusions,
   listRedirectTargets,
   loadedKey,
+  maybeDocument,
   type Referrers,
 } from './listing.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
@@ -77,7 +78,7 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite, states
   function nameHost({ href }: PageAddress): void {
     for (const host of hostsUnnamed) if (isOnHost(new URL(href), host)) hostsUnnamed.delete(host);
   }
-  const { queueLinks, queueLink } = createLinkQueue(frontier, site, { exclusions, referrers, discovery, nameHost });
+  const { queueLinks, queueLink } = createLinkQueue(frontier, site, { exclusions, referrers, discovery, nameHost, isListed });
   /** The `url` of the page whose test covers an address, by the address's key. */
   const coveredBy = new Map<string, string>();
   /** The spelling in which an address was tested, by its key. */
@@ -111,7 +112,7 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite, states
       cover(keys, same.url);
       return sameAs(candidate, visit, same.url, sameMessage(same, canonical ?? visit.finalUrl));
     }
-    if (!isListed) queueLinks(visit.facts, candidate);
+    queueLinks(visit.facts, candidate);
     if (visit.findings === null) return { outcome: 'passed_through', page: leftOut(candidate, visit, isListed ? NOT_LISTED : LINKS_ONLY) };
     const wrong = candidate.depth > 0 && isMoved ? site.exclusionOf(visit.finalUrl) : null;
     if (wrong !== null)
@@ -182,8 +183,10 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite, states
     /** @param pages those of all visits, in the scan's order */
     list(pages: readonly ReportPage[]): Listing {
       const listed = listRedirectTargets(withSpellings(pages), (key) => frontier.named(key));
+      const all = referrers.addTo([...listed.pages, ...exclusions.pages()]);
+      for (const page of all) if (!page.tested) discovery.nameAnswered(page);
       return {
-        pages: referrers.addTo([...listed.pages, ...exclusions.pages()]),
+        pages: all,
         redirectTargets: listed.redirectTargets,
         addressesLeft: exclusions.beyond() + frontier.left(),
         discovery: {
@@ -226,7 +229,7 @@ const leadsElsewhere = ({ url }: Candidate, visit: FailedVisit): visit is Failed
 function createLinkQueue(
   frontier: Frontier,
   site: CrawledSite,
-  known: { exclusions: Exclusions; referrers: Referrers; discovery: Discovery; nameHost: (page: PageAddress) => void },
+  known: { exclusions: Exclusions; referrers: Referrers; discovery: Discovery; nameHost: (page: PageAddress) => void; isListed: boolean },
 ) {
   const { exclusions, referrers, discovery, nameHost } = known;
   /** The keys of pages by processed links; null for a link that is no page. */
@@ -255,6 +258,11 @@ function createLinkQueue(
 
   function takeLinks({ links, files, hashLinks, anchors, linksBeyond }: Links, on: Candidate): void {
     const from = { url: on.url.href, key: on.key };
+    for (const link of [...links, ...files].filter(maybeDocument)) {
+      const target = site.targetOf(link);
+      if (target?.kind === 'file') discovery.nameDocument(target.page, from.url);
+    }
+    if (known.isListed) return;
     for (const link of site.hasRoutes ? [...links, ...hashLinks, ...anchors] : links) {
       const known = processed.get(link);
       const key = known === undefined ? take(link, on, false) : known;

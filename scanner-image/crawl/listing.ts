@@ -1,5 +1,5 @@
 /** What a report says about addresses that were not tested: where they were found, why they are left out, which redirect target they lead to. Pure. */
-import { OTHER_HOSTS_MAX, type OtherHost, type ReportDiscovery } from '../../report/schema/report.ts';
+import { DOCUMENTS_MAX, type LinkedDocument, OTHER_HOSTS_MAX, type OtherHost, type ReportDiscovery } from '../../report/schema/report.ts';
 import { LINKED_FROM_MAX, type ReportPage, type TestedPage, type UntestedPage } from '../../report/schema/page.ts';
 import { cleanUrl, type PageAddress, pageKey, withoutParameters } from './address.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
@@ -46,6 +46,20 @@ export const EXCLUSIONS_MAX = 100;
 /** The number of counted addresses, so that a scan cannot fill the memory. */
 const COUNTED_MAX = 100_000;
 const HOSTS_COUNTED_MAX = 10_000;
+const DOCUMENTS_COUNTED_MAX = 10_000;
+
+/** Files that people read, by the end of their path. */
+const DOCUMENT = /\.(pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|epub)$/i;
+/** What else says that a file is one, if its address does not. */
+const DOCUMENT_TYPES: Readonly<Record<string, string>> = {
+  ...{ 'application/pdf': 'pdf', 'application/msword': 'doc', 'application/vnd.ms-excel': 'xls', 'application/vnd.ms-powerpoint': 'ppt' },
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'pptx',
+  ...{ 'application/vnd.oasis.opendocument.text': 'odt', 'application/rtf': 'rtf', 'application/epub+zip': 'epub' },
+};
+/** Whether a link may lead to one: faster than to parse each link. */
+export const maybeDocument = (link: string): boolean => DOCUMENT.test(link.replace(/[?#].*$/s, ''));
 
 export function createExclusions() {
   const listed = new Map<string, UntestedPage>();
@@ -78,7 +92,21 @@ export type Exclusions = ReturnType<typeof createExclusions>;
 export function createDiscovery() {
   const seen = { links: new Set<string>(), files: new Set<string>(), hash_links: new Set<string>() };
   const hosts = new Map<string, OtherHost>();
+  const documents = new Map<string, LinkedDocument>();
   let others = 0;
+  /** @param from the page that links to it, or the sitemap that lists it */
+  function nameDocument({ href, key, pathname }: PageAddress, from: string): void {
+    const type = DOCUMENT.exec(pathname)?.[1]?.toLowerCase();
+    const pages = documents.get(key)?.linked_from;
+    if (type === undefined || pages?.includes(from)) return;
+    if (pages !== undefined && pages.length < LINKED_FROM_MAX) pages.push(from);
+    else if (pages === undefined && documents.size < DOCUMENTS_COUNTED_MAX) documents.set(key, { url: href, type, linked_from: [from] });
+  }
+  /** Adds what the site answered with a document although the address does not say so. */
+  function nameAnswered({ url, media_type: mediaType = '', linked_from: from = [] }: UntestedPage): void {
+    const [key, type] = [loadedKey(new URL(url)), DOCUMENT_TYPES[mediaType]];
+    if (type !== undefined && !documents.has(key)) documents.set(key, { url, type, linked_from: from });
+  }
   /** @returns whether the address is named for the first time */
   function name(kind: keyof typeof seen, address: string): boolean {
     if (seen[kind].has(address) || seen[kind].size === COUNTED_MAX) return false;
@@ -92,8 +120,9 @@ export function createDiscovery() {
     else others += addresses;
   }
   return {
-    ...{ seen, hosts, name, countHost },
-    addSitemaps(named: { seen: { files: ReadonlySet<string> }; hosts: ReadonlyMap<string, OtherHost> }): void {
+    ...{ seen, hosts, documents, name, nameDocument, nameAnswered, countHost },
+    addSitemaps(named: NamedBySitemaps): void {
+      for (const [key, document] of named.documents) if (!documents.has(key)) documents.set(key, document);
       for (const address of named.seen.files) name('files', address);
       for (const { host, sitemap_entries: entries } of named.hosts.values()) countHost(host, 'sitemap_entries', entries);
     },
@@ -105,10 +134,17 @@ export function createDiscovery() {
         files: seen.files.size,
         hash_links: seen.hash_links.size,
         other_hosts: sorted.slice(0, OTHER_HOSTS_MAX),
+        ...(documents.size > 0 && { documents: [...documents.values()].slice(0, DOCUMENTS_MAX), documents_total: documents.size }),
         other_hosts_left: sorted.slice(OTHER_HOSTS_MAX).reduce((sum, host) => sum + size(host), others),
       };
     },
   };
+}
+
+interface NamedBySitemaps {
+  seen: { files: ReadonlySet<string> };
+  hosts: ReadonlyMap<string, OtherHost>;
+  documents: ReadonlyMap<string, LinkedDocument>;
 }
 
 /** What links and sitemaps name. Bounded. */

@@ -184,7 +184,10 @@ async function collectPages(
       const target = targetIn(text);
       if (target?.kind === 'other') named.countHost(target.host, 'sitemap_entries');
       if (target?.kind === 'too_long') beyond += 1;
-      if (target?.kind === 'file') named.name('files', target.page.key);
+      if (target?.kind === 'file') {
+        named.name('files', target.page.key);
+        named.nameDocument(target.page, sitemap);
+      }
       if (target?.kind !== 'page') return null;
       const { page } = target;
       const why = exclusionOf(page);

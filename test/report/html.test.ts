@@ -109,6 +109,15 @@ describe('the report in one HTML file', () => {
       expect(htmlReport(report, pictures)).to.equal(file);
     });
 
+  it('lists documents apart from pages, the first 20 with the pages that link them', () => {
+    const report = smallReport();
+    const document = { url: 'https://www.example.org/a.pdf', type: 'pdf', linked_from: ['https://www.example.org/team'] };
+    Object.assign(report.discovery, { documents: Array(30).fill(document), documents_total: 50 });
+    const file = htmlReport(report, null);
+    expect(file.split('href="https://www.example.org/a.pdf"')).to.have.length(21);
+    expect(file).to.include('Documents (50)').and.include('30 more entries').and.include('which no rule tests: 50.');
+  });
+
   it('shows no picture whose bytes are not those of a JPEG file', () => {
     const { report, pictures } = withPictures(reportWith(2, 4, 'https://example.com/'));
     pictures.fill(0x41);

@@ -159,18 +159,19 @@ describe('addresses of a scan', () => {
     expect(paths(testedOf(pages))).to.deep.equal(['/', '/find?q=%93%FA', '/find?q=%96{']);
   });
 
-  it('of other hosts are counted by host, from links and sitemaps, and so are files', async () => {
+  it('of other hosts are counted by host, from links and sitemaps, and files are listed with the pages that link them', async () => {
     await open({
       '/': html(
-        `${anchors('https://a.test/1', 'https://a.test/1#x', 'https://a.test/2', '/b', '/plan.pdf')}<a href="/save" download>Save</a>`,
+        `${anchors('https://a.test/1', 'https://a.test/1#x', 'https://a.test/2', '/b', '/plan.pdf', '/get?id=7')}<a href="/save" download>Save</a>`,
       ),
-      '/b': html(anchors('https://a.test/2', 'https://b.test:8080/', '/b#x')),
+      '/b': html(anchors('https://a.test/2', 'https://b.test:8080/', '/b#x', '/plan.pdf#page=2', '/Old.DOC')),
+      '/get?id=7': file('application/pdf', '%PDF-'),
       '/sitemap.xml': '<urlset><url><loc>https://a.test/3</loc></url></urlset>',
     });
     const { discovery } = await scan(`${site.origin}/`);
     expect(discovery).to.deep.equal({
-      links: 4,
-      files: 2,
+      links: 5,
+      files: 3,
       hash_links: 1,
       other_hosts: [
         { host: 'a.test', links: 2, sitemap_entries: 1 },
@@ -178,6 +179,12 @@ describe('addresses of a scan', () => {
       ],
       other_hosts_left: 0,
       sitemaps_cut: 0,
+      documents: [
+        { url: `${site.origin}/plan.pdf`, type: 'pdf', linked_from: [`${site.origin}/`, `${site.origin}/b`] },
+        { url: `${site.origin}/Old.DOC`, type: 'doc', linked_from: [`${site.origin}/b`] },
+        { url: `${site.origin}/get?id=7`, type: 'pdf', linked_from: [`${site.origin}/`] },
+      ],
+      documents_total: 3,
     });
     expect(site.hits('/plan.pdf') + site.hits('/save')).to.equal(0);
   });

@@ -175,6 +175,7 @@ describe('crawl', () => {
     self.origin = site.origin;
     const { pages, discovery } = await scan(`${site.origin}/`);
     expect(paths(pages)).to.deep.equal(['/', '/a', '/x?a=1&b=2', '/z', '/gone.xml']);
+    expect(discovery.documents).to.deep.equal([{ url: `${site.origin}/file.pdf`, type: 'pdf', linked_from: [`${site.origin}/one.xml`] }]);
     expect(discovery).to.deep.include({ files: 1, other_hosts: [{ host: 'other.test', links: 0, sitemap_entries: 1 }] });
     expect(untested(pages, '/gone.xml').message).to.include('status 404');
   });

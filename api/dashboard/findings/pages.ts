@@ -5,7 +5,7 @@ import { stateLines } from '../../../report/view/sentences.ts';
 import type { ReportView, ViewPage } from '../../../report/view/schema.ts';
 import { link, pagination, table, tabs } from '../../web/components.ts';
 import { addressOf, html, type Html, NOTHING } from '../../../report/html/html.ts';
-import { pageColumns, pageRow } from '../../../report/html/pages.ts';
+import { documentsCard, pageColumns, pageRow } from '../../../report/html/pages.ts';
 import { count, number, pagesText } from '../scans/words.ts';
 
 /** Pages on one page of the list. */
@@ -70,7 +70,8 @@ export function pagesSummary(scanId: string, view: Listed): Html {
 }
 
 function facts({ pages, pages_with_gaps: incomplete, ...view }: Listed): Html {
-  const untested = pages.filter(({ tested }) => !tested).length;
+  // Files are no pages; the documents among them are listed apart.
+  const untested = pages.filter((page) => !page.tested && page.reason !== 'document').length;
   const notes = [...scanNotes(view).map(({ message }) => message), ...stateLines(view, 'en')];
   return html`${untested > 0 && html`<p>${pagesText(untested)} could not be tested, or did not have to be. Pages that were not tested cost nothing.</p>`}
   ${incomplete > 0 && html`<p>${count(INCOMPLETE, incomplete)}</p>`} ${notes.map((text) => html`<p>${text}</p>`)}`;
@@ -97,5 +98,6 @@ export function pageList(scanId: string, view: Listed, query: PageListQuery): Ht
       rows: listed.map(({ page, at }) => pageRow(page, pagePath(scanId, at))),
     })}
     ${pagination({ previous: part > 1 ? href(query.sort, part - 1) : null, next: part < parts ? href(query.sort, part + 1) : null })}
-    ${pages.length < total && html`<p>The first ${number(pages.length)} of ${pagesText(total)} are listed here. The JSON export has all of them.</p>`}`;
+    ${pages.length < total && html`<p>The first ${number(pages.length)} of ${pagesText(total)} are listed here. The JSON export has all of them.</p>`}
+    ${documentsCard(view.discovery)}`;
 }
