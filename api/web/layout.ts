@@ -162,7 +162,7 @@ export function dashboardPage({ request, title, active, body, scripts }: Dashboa
       <footer class="site-footer">
         <div class="site-footer-inner">
           <p>${texts.footer}</p>
-          <p data-zone hidden>Times are in the zone of your browser: </p>
+          <p data-zone-name hidden>Times are in the zone of your browser: </p>
           <p><a href="${DOCS_PATH}">${texts.documentation}</a></p>
         </div>
       </footer>`,

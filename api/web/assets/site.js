@@ -9,7 +9,7 @@ export const SLOWEST_SECONDS = 60;
 document.querySelector('[data-focus]')?.focus();
 
 // Forms that ask for the time zone of a person who has not chosen one.
-for (const field of document.querySelectorAll('input[data-zone], select[data-zone]')) {
+for (const field of document.querySelectorAll('[data-zone]')) {
   const unchosen = field.value;
   field.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
   // A list without this zone.

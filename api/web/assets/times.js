@@ -41,10 +41,10 @@ export function showTimes(root) {
     const text = textOf(at, now, own);
     if (element.textContent !== text) element.textContent = text;
   }
-  for (const element of root.querySelectorAll('[data-zone]')) {
+  for (const element of root.querySelectorAll('[data-zone-name]')) {
     element.append(Intl.DateTimeFormat().resolvedOptions().timeZone);
     element.hidden = false;
-    element.removeAttribute('data-zone');
+    element.removeAttribute('data-zone-name');
   }
 }
 
