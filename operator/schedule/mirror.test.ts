@@ -134,6 +134,8 @@ describe('the mirror of a schedule', () => {
     it(what, async () => expect((await reconcile(state)).writes).to.deep.equal(wanted));
 
   it('looks, in each comparison, at what is stored and not listed any more, unless the cluster cannot list it', async () => {
+    // Also while nothing exists: the first schedule is up to date at once.
+    let confirmed = 0;
     const enqueued = async (isListed: boolean) => {
       const keys: string[] = [];
       let compare: PeriodicTask | null = null;
@@ -142,7 +144,9 @@ describe('the mirror of a schedule', () => {
         manager,
         schedules: { list: () => [], onChange: () => () => undefined },
         isListed: () => isListed,
-        stores: { schedules: { digests: () => Promise.resolve(new Map([[KEY, digest]])) } },
+        stores: {
+          schedules: { digests: () => Promise.resolve(new Map([[KEY, digest]])), observed: async () => void (confirmed += 1) },
+        },
         clock: { now: () => CREATED },
       });
       addScheduleMirror(context);
@@ -151,6 +155,7 @@ describe('the mirror of a schedule', () => {
     };
     expect(await enqueued(true)).to.deep.equal([KEY]);
     expect(await enqueued(false)).to.deep.equal([]);
+    expect(confirmed).to.equal(2);
   });
 
   it('asks for the organisation again if it is unknown', async () => {

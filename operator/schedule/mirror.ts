@@ -76,7 +76,7 @@ async function compare(context: ScheduleContext, digests: StoredDigests, enqueue
   for (const key of digests.keys()) if (!existing.has(key) && isListed(fromKey(key).namespace)) enqueue(key);
   // A schedule whose first write failed, or whose organisation was added since.
   for (const key of existing) if (digests.get(key) === undefined) enqueue(key);
-  if (existing.size > 0) await stores.schedules.observed(settings.operatorClass, at);
+  await stores.schedules.observed(settings.operatorClass, at);
 }
 
 interface RowFacts {
