@@ -18,7 +18,7 @@ import { issueKey } from '../support/issue-key.ts';
 import { DEFAULT_NAMESPACE } from '../../core/protocol/custom-resources.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const CURBCUT = join(ROOT, 'cli', 'main.ts');
+export const CURBCUT = join(ROOT, 'cli', 'main.ts');
 const run = promisify(execFile);
 
 /** Whether the tests run on the cluster of KUBECONFIG, with real pods of the built image. */
