@@ -36,7 +36,7 @@ import type { ArrivalDeps, SettleRules } from '../visit/settling.ts';
 import { runSteps, type StepsRequest, type StepsResult } from '../session/steps.ts';
 import { watchTraffic } from '../visit/traffic.ts';
 import { type PictureBudget, takePictures } from '../visit/pictures.ts';
-import { type StateRules, testStates } from '../visit/states.ts';
+import { type StateRules, testStates, withStates } from '../visit/states.ts';
 
 export interface TabDeps extends AxeScript {
   identity: Identity;
@@ -232,9 +232,11 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const tests = findings !== null && !broken && deps.states !== undefined && request.testsStates?.() === true;
   const states = tests ? await testStates(tab, deps.states!, { world, findings, facts, clock }) : undefined;
   // Last, because scrolling may change the page.
+  const isUsable = findings !== null && !broken && states?.broken !== true;
+  const all = findings !== null && states !== undefined ? withStates(findings, states.found, true) : undefined;
   const taken = await takePictures(
     deps.pictures,
-    findings === null || broken || states?.broken === true ? null : { url: request.url.href, world, findings, size: facts.size, clock },
+    isUsable ? { url: request.url.href, world, findings, ...(all && { all }), size: facts.size, clock } : null,
   );
   return {
     loaded: true,

@@ -170,6 +170,8 @@ interface PicturedPage {
   url: string | null;
   world: IsolatedWorld;
   findings: Pick<PageFindings, 'violations' | 'needsReview'>;
+  /** Those by which the page is compared with others; absent: `findings`. */
+  all?: Pick<PageFindings, 'violations' | 'needsReview'>;
   size: PageSize;
   clock: { spent(): number; left(): number };
 }
@@ -205,7 +207,7 @@ export async function takePictures(
 
   for (const { fingerprint, rank, nodes } of budget.wanted(findings))
     await take({ fingerprint, rank }, () => takeOne(world, nodes, budget.words));
-  const rank = rankOf(findings);
+  const rank = rankOf(page.all ?? findings);
   if (page.url !== null && rank !== null && budget.wantsPage(page.url, rank))
     await take({ fingerprint: null, rank }, () => takePage(world, size, budget.words));
   return { pictures, stopped };
