@@ -170,7 +170,7 @@ const SITE: Readonly<Record<string, SiteOption>> = {
 
 const SITE_OPTIONS: OptionTable = Object.fromEntries(Object.entries(SITE).map(([name, { read: _read, ...spec }]) => [name, spec]));
 
-/** The options of `curbcut scan` but for the output, in the order of --help and docs/cli.md. */
+/** The options of `curbcut scan` but for the output, in the order of --help. */
 export const SCAN_OPTIONS = {
   ...grouped('Thresholds (without any, every completed scan exits with 0):', {
     // Their names are not known to the compiler: thresholdsFrom reads them, as siteOptionsFrom does those of the site.

@@ -5,7 +5,7 @@ import { sectionDefaults, valuesSchema, withValues } from './chart-values.ts';
 import { apiPage } from './api-reference.ts';
 import { argocdConfigMap } from './argocd.ts';
 import { limitsSection } from './limits.ts';
-import { referenceSections, withOptionTable } from './reference.ts';
+import { referenceSections } from './reference.ts';
 import { withOptions, withScanTemplate } from './manifest-options.ts';
 import { EXAMPLE_END } from '../api/accounts/known-issues.ts';
 import { ERROR_CODES, ERRORS, QUEUE_LIMITS, STREAM_LIMITS, VALIDATION_TYPES } from '../api/http/errors.ts';
@@ -193,7 +193,6 @@ async function generatedFiles(): Promise<Record<string, string>> {
     // An end that is always ahead would change the page each day.
     'docs/api.md': (await apiPage()).replaceAll(EXAMPLE_END, '2030-01-31T12:00:00Z'),
     'docs/reference.md': [referenceSections(), limitsSection(), errorsSection()].join('\n'),
-    'docs/cli.md': withOptionTable(read('docs/cli.md')),
     'helm/README.md': withValues(read('helm/README.md'), values),
     'helm/values.schema.json': valuesSchema(values),
     'helm/files/sections.json': sectionDefaults(values),

@@ -1,6 +1,5 @@
-/** Generates the first sections of docs/reference.md and the option table of docs/cli.md from core's tables. */
+/** Generates the first sections of docs/reference.md from core's tables. */
 import { SCOPE_MEANINGS } from '../core/accounts.ts';
-import type { OptionTable } from '../cli/commands/command.ts';
 import { SCAN_OPTIONS } from '../cli/options.ts';
 import { snakeCase } from '../core/schemas.ts';
 import { HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, type OptionName } from '../core/scan/options.ts';
@@ -130,17 +129,3 @@ ${table(
   Object.entries(SCOPE_MEANINGS).map(([scope, meaning]) => [`\`${scope}\``, meaning]),
 )}
 `;
-
-/** Replaces the option table of docs/cli.md, which stands between two comments. It has those that docs/reference.md has not. */
-export function withOptionTable(page: string): string {
-  const inReference = new Set(optionRows().map(([, , flag]) => flag));
-  const rows = Object.entries<OptionTable[string]>(SCAN_OPTIONS)
-    .filter(([name]) => !inReference.has(`\`--${name}\``))
-    .map(([name, { value, meaning }]) => `| \`--${name}${value === undefined ? '' : ` ${value}`}\` | ${cell(meaning)} |`);
-  const pattern = /(<!-- begin scan options \(make docs\) -->\n)[^]*?(<!-- end scan options -->)/;
-  if (!pattern.test(page)) throw new Error('docs/cli.md has no block for the scan options');
-  return page.replace(
-    pattern,
-    (_, begin: string, end: string) => `${begin}${['| option | meaning |', '|---|---|', ...rows].join('\n')}\n${end}`,
-  );
-}
