@@ -14,7 +14,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   report: { production: 16094, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 9235, tests: 635 },
-  api: { production: 26070, tests: 2360 },
+  api: { production: 26095, tests: 2360 },
   operator: { production: 11713, tests: 8685 },
   'scanner-image': { production: 13846, tests: 3662 },
   cli: { production: 5436, tests: 366 },
@@ -30,7 +30,7 @@ const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].
 const MOST = {
   'production files': 698,
   'production files below 25 lines': 30,
-  'production lines over 150 characters': 368,
+  'production lines over 150 characters': 376,
   'comments with a sentence over 30 words': 0,
   'files deeper than two folders below their package': 0,
 };

@@ -1,5 +1,4 @@
 /** The credits of the organisation: the balance, the first steps, and the ledger with its download. */
-import { DEFAULT_LOCALE } from '../../core/scan/locales.ts';
 import { Readable } from 'node:stream';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { callerOf } from '../http/plugins/auth.ts';
@@ -15,9 +14,11 @@ import { badge, card, definitions, emptyState, figure, link, linkButton, paginat
 import { html, type Html, type HtmlValue, NOTHING } from '../../report/html/html.ts';
 import { CREDITS_PATH, scanPath } from '../../core/web-paths.ts';
 import { csvLine } from '../../report/formats/csv.ts';
+import { currentLocale } from '../../report/words/current.ts';
 import { wordsIn } from '../../report/words/words.ts';
 import { partsOf, shown } from './scans/words.ts';
 import { titledPage } from './forms.ts';
+import { m, t, tr } from '../web/texts.ts';
 
 const PER_PAGE = 25;
 const PERMISSION = { config: { permission: 'credits:read' } } as const;
@@ -126,10 +127,13 @@ function lineOf({ id, at, operation, scanId, pages, released, balance }: LedgerE
 
 /** What each kind is called, and what it means. */
 const KINDS: Readonly<Record<LineKind, { text: string; meaning: string }>> = {
-  granted: { text: 'Granted', meaning: 'Credits were added.' },
-  reserved: { text: 'Reserved', meaning: 'A scan has not ended. Other scans cannot use the credits that it may need.' },
-  spent: { text: 'Spent', meaning: 'A scan has ended. It cost one credit per tested page, and the rest of what it reserved was released.' },
-  released: { text: 'Released', meaning: 'A scan has ended, and cost nothing, because it tested no page.' },
+  granted: { text: m`Granted`, meaning: m`Credits were added.` },
+  reserved: { text: m`Reserved`, meaning: m`A scan has not ended. Other scans cannot use the credits that it may need.` },
+  spent: {
+    text: m`Spent`,
+    meaning: m`A scan has ended. It cost one credit per tested page, and the rest of what it reserved was released.`,
+  },
+  released: { text: m`Released`, meaning: m`A scan has ended, and cost nothing, because it tested no page.` },
 };
 
 interface CreditsPage {
@@ -143,55 +147,55 @@ interface CreditsPage {
   nextCursor: string | null;
 }
 
-const { number } = wordsIn(DEFAULT_LOCALE, 'site');
+const number = (n: number): string => wordsIn(currentLocale(), 'site').number(n);
 
 function creditsPage({ request, plan, balance, steps, lines, first, nextCursor }: CreditsPage): Html {
-  const body = html`<p class="lead">One credit pays for one tested page. Pages that could not be tested cost nothing.</p>
-    ${figure({ value: number(balance.balance), label: 'credits can be reserved now', kind: balance.balance === 0 ? 'warn' : 'good' })}
+  const body = html`<p class="lead">${t`One credit pays for one tested page. Pages that could not be tested cost nothing.`}</p>
+    ${figure({ value: number(balance.balance), label: t`credits can be reserved now`, kind: balance.balance === 0 ? 'warn' : 'good' })}
     ${definitions([
-      ['Reserved for running scans', number(balance.held)],
-      ['Spent', number(balance.spent)],
-      ['Granted in total', number(balance.granted)],
-      ['Plan', plan],
+      [t`Reserved for running scans`, number(balance.held)],
+      [t`Spent`, number(balance.spent)],
+      [t`Granted in total`, number(balance.granted)],
+      [t`Plan`, plan],
     ])}
     ${firstSteps(steps, request.viewer?.permissions ?? [])}
-    <h2>Ledger</h2>
+    <h2>${t`Ledger`}</h2>
     ${
       lines.length === 0
         ? emptyState(
             first
               ? {
-                  title: 'No credits have moved yet',
-                  text: 'Each grant, and each scan that reserves, spends or releases credits, is listed here.',
+                  title: t`No credits have moved yet`,
+                  text: t`Each grant, and each scan that reserves, spends or releases credits, is listed here.`,
                 }
-              : { title: 'There are no more entries', text: 'The list ended with the part before.' },
+              : { title: t`There are no more entries`, text: t`The list ended with the part before.` },
           )
         : html`${ledgerTable(lines)}
-          <p>The CSV, like the API, has what each scan reserved, spent and released in lines of their own.</p>
-          <p>${linkButton({ text: 'Download as CSV', href: `${CREDITS_PATH}/ledger.csv`, attributes: { download: 'ledger.csv' } })}</p>`
+          <p>${t`The CSV, like the API, has what each scan reserved, spent and released in lines of their own.`}</p>
+          <p>${linkButton({ text: t`Download as CSV`, href: `${CREDITS_PATH}/ledger.csv`, attributes: { download: 'ledger.csv' } })}</p>`
     }
     ${pagination({ previous: first ? null : CREDITS_PATH, next: nextCursor === null ? null : `${CREDITS_PATH}?cursor=${nextCursor}` })}
     ${card({
-      title: 'What the movements mean',
+      title: t`What the movements mean`,
       body: definitions([
-        ...LINE_KINDS.map((kind) => [KINDS[kind].text, KINDS[kind].meaning] as const),
-        ['Available after', 'The credits that could be reserved afterwards: without those of scans in progress.'],
+        ...LINE_KINDS.map((kind) => [tr(KINDS[kind].text), tr(KINDS[kind].meaning)] as const),
+        [t`Available after`, t`The credits that could be reserved afterwards: without those of scans in progress.`],
       ]),
     })}`;
-  return titledPage({ request, title: 'Credits', active: 'credits', body });
+  return titledPage({ request, title: t`Credits`, active: 'credits', body });
 }
 
 const ledgerTable = (lines: readonly LedgerLine[]): Html =>
   table({
     id: 'ledger',
-    caption: 'Movements of credits, newest first',
+    caption: t`Movements of credits, newest first`,
     captionHidden: true,
     columns: [
-      { text: 'Time' },
-      { text: 'Movement' },
-      { text: 'Scan or grant', wide: true },
-      { text: 'Credits', numeric: true },
-      { text: 'Available after', numeric: true },
+      { text: t`Time` },
+      { text: t`Movement` },
+      { text: t`Scan or grant`, wide: true },
+      { text: t`Credits`, numeric: true },
+      { text: t`Available after`, numeric: true },
     ],
     rows: lines.map((line) => [time(line.at), movement(line), subject(line), signed(line.change), number(line.available)]),
   });
@@ -200,15 +204,15 @@ const ledgerTable = (lines: readonly LedgerLine[]): Html =>
 const signed = (n: number): string => `${n > 0 ? '+' : n < 0 ? '\u2212' : ''}${number(Math.abs(n))}`;
 
 function movement({ kind, change, reserved }: LedgerLine): Html {
-  const part = kind === 'spent' && -change < reserved ? `${number(-change)} of ${number(reserved)} reserved` : null;
-  const all = kind === 'released' ? `all ${number(reserved)} reserved` : null;
+  const part = kind === 'spent' && -change < reserved ? t`${-change} of ${reserved} reserved` : null;
+  const all = kind === 'released' ? t`all ${reserved} reserved` : null;
   const note = part ?? all;
-  return html`${KINDS[kind].text}${note !== null && html`<span class="small soft">${note}</span>`}`;
+  return html`${tr(KINDS[kind].text)}${note !== null && html`<span class="small soft">${note}</span>`}`;
 }
 
 function subject({ grant, scanId, scan }: LedgerLine): Html {
   if (scanId === null) return html`<span class="address">${shown(grant ?? '')}</span>`;
-  if (scan === null) return html`Scan <code translate="no">${scanId}</code>, which is no longer stored`;
+  if (scan === null) return t`Scan ${html`<code translate="no">${scanId}</code>`}, which is no longer stored`;
   const { host, path } = partsOf(scan.options.url);
   return link(html`${host}<span class="soft address">${shown(path, 80)}</span>`, scanPath(scanId));
 }
@@ -237,14 +241,14 @@ export function firstSteps(steps: Steps, permissions: readonly string[]): Html {
   if (steps.credits && steps.key && steps.scan) return NOTHING;
   const may = (permission: string, text: string, href: string): HtmlValue => (permissions.includes(permission) ? link(text, href) : text);
   const items: [done: boolean, text: HtmlValue][] = [
-    [steps.credits, 'Get credits. The operator of this service grants them.'],
-    [steps.key, html`${may('keys:write', 'Create an API key', '/dashboard/settings/api-keys/new')} for your pipeline.`],
-    [steps.scan, html`${may('scans:write', 'Scan a site', '/dashboard/scans/new')}, or submit one with the key.`],
+    [steps.credits, t`Get credits. The operator of this service grants them.`],
+    [steps.key, t`${may('keys:write', t`Create an API key`, '/dashboard/settings/api-keys/new')} for your pipeline.`],
+    [steps.scan, t`${may('scans:write', t`Scan a site`, '/dashboard/scans/new')}, or submit one with the key.`],
   ];
   return card({
-    title: 'First steps',
+    title: t`First steps`,
     body: html`<ol>
-      ${items.map(([done, text]) => html`<li>${text} ${done ? badge('good', 'Done') : badge('plain', 'To do')}</li>`)}
+      ${items.map(([done, text]) => html`<li>${text} ${done ? badge('good', t`Done`) : badge('plain', t`To do`)}</li>`)}
     </ol>`,
   });
 }

@@ -79,13 +79,16 @@ export function formErrors(items: readonly ValidationItem[], fields: FormFields)
     if (field === undefined) return { field: null, text: item.msg };
     const { label, enter, texts = {} } = field;
     const own = texts[item.type] ?? (path.length === 0 && NOT_ENTERED.has(item.type) ? enter : undefined);
-    return { field: String(name), text: own ?? validationTextForUsers(subjectOf(label, path), item) ?? item.msg };
+    return {
+      field: String(name),
+      text: own === undefined ? (validationTextForUsers(subjectOf(tr(label), path), item) ?? item.msg) : tr(own),
+    };
   });
 }
 
 /** `Steps before the pages (item 1, press)`. */
 function subjectOf(label: string, path: readonly (string | number)[]): string {
-  const parts = path.map((part) => (typeof part === 'number' ? `item ${part + 1}` : part));
+  const parts = path.map((part) => (typeof part === 'number' ? t`item ${part + 1}` : part));
   return parts.length === 0 ? label : `${label} (${parts.join(', ')})`;
 }
 
@@ -124,7 +127,7 @@ interface TitledPage extends DashboardPageOptions {
 
 /** A page whose heading is its title. The body follows the heading. */
 export function titledPage({ trail = [], errors = [], done, narrow = false, body, ...page }: TitledPage): Html {
-  const content = html`${trail.length > 0 && breadcrumb([...trail, { text: page.title }])} ${errorSummary(errors)}
+  const content = html`${trail.length > 0 && breadcrumb([...trail.map(({ text, href }) => ({ text: tr(text), href })), { text: page.title }])} ${errorSummary(errors)}
     <h1>${page.title}</h1>
     ${done && notice({ kind: 'good', body: done, announce: true })} ${body}`;
   return dashboardPage({

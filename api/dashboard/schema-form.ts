@@ -6,6 +6,7 @@ import { compileValidator } from '../http/validation.ts';
 import { choices, textArea, textField, type Choice, type FormError } from '../web/components.ts';
 import type { Form } from '../web/html-scope.ts';
 import type { Html, HtmlValue } from '../../report/html/html.ts';
+import { tr, trChoices } from '../web/texts.ts';
 import { errorOf, formErrors, type FormField, type FormFields } from './forms.ts';
 
 /** What a form says about a field. Its schema says the rest. */
@@ -51,8 +52,15 @@ export function schemaForm<T extends TObject>(schema: T, fields: Readonly<Record
     const { format, maxLength: maxlength } = properties[name]!;
     const type = typeOf(name);
     const values = typed[name] ?? [];
-    const common = { name, label, hint, required: isRequired(name), error: errorOf(errors, name) };
-    if (choicesOf !== undefined) return choices({ ...common, type: type === 'array' ? 'checkbox' : 'radio', values, choices: choicesOf });
+    const common = {
+      name,
+      label: tr(label),
+      hint: typeof hint === 'string' ? tr(hint) : hint,
+      required: isRequired(name),
+      error: errorOf(errors, name),
+    };
+    if (choicesOf !== undefined)
+      return choices({ ...common, type: type === 'array' ? 'checkbox' : 'radio', values, choices: trChoices(choicesOf) });
     const [value = ''] = values;
     if (rows !== undefined) {
       const attributes = { ...(code && { spellcheck: 'false', autocapitalize: 'off' }), maxlength };

@@ -5,6 +5,7 @@
 import { DEFAULT_LOCALE, type Locale } from '../../core/scan/locales.ts';
 import { html, type Html, type HtmlValue } from '../../report/html/html.ts';
 import { currentLocale } from '../../report/words/current.ts';
+import type { Plural } from '../../report/words/translated.ts';
 import { wordsIn } from '../../report/words/words.ts';
 import de from './texts/de.json' with { type: 'json' };
 import fr from './texts/fr.json' with { type: 'json' };
@@ -36,9 +37,15 @@ export function tr(text: Marked): string {
   return typeof found === 'string' ? found : text;
 }
 
+/** Choices whose texts and hints are marked. */
+export const trChoices = <C extends { text: HtmlValue; hint?: HtmlValue }>(choices: readonly C[]): C[] =>
+  choices.map((one) => ({ ...one, text: shownOf(one.text), ...(one.hint !== undefined && { hint: shownOf(one.hint) }) }));
+const shownOf = (text: HtmlValue): HtmlValue => (typeof text === 'string' ? tr(text) : text);
+
+type TextOf<Value> = [Value] extends [string | number] ? (Extract<Value, Html> extends never ? string : Html) : Html;
+
 /** A text with its values in the language of the reader: HTML if a value is HTML. Numbers are formatted for the language. */
-export function t(parts: TemplateStringsArray, ...values: (string | number)[]): string;
-export function t(parts: TemplateStringsArray, ...values: HtmlValue[]): Html;
+export function t<V extends readonly HtmlValue[]>(parts: TemplateStringsArray, ...values: V): TextOf<V[number]>;
 export function t(parts: TemplateStringsArray, ...values: HtmlValue[]): string | Html {
   const { number } = wordsIn(currentLocale(), 'site');
   const shown = values.map((value) => (typeof value === 'number' ? number(value) : value));
@@ -49,18 +56,15 @@ export function t(parts: TemplateStringsArray, ...values: HtmlValue[]): string |
   return shown.every((value) => typeof value === 'string') ? pieces.join('') : html`${pieces}`;
 }
 
-/** For `count`. The catalogues have the forms of their language by `other`. */
-export interface Forms {
-  one: string;
-  other: string;
-}
+/** The forms of a text with a number as {n}, for `count`. The catalogues have those of their language by `other`. */
+export const forms = (one: string, other: string): Plural => ({ one, other });
 
-/** The forms of a text with a number. */
-export const forms = (one: string, other: string): Forms => ({ one, other });
-
-/** A text for a number, in the form of the language. @param forms with the number as {n} */
-export function count(forms: Forms, n: number): string {
+/** A text for a number, in the form of the language. @param given those of `forms`, or of a catalogue of reports in the language */
+export function count(given: Plural, n: number, values?: Readonly<Record<string, string | number>>): string {
   const locale = currentLocale();
-  const found = locale === DEFAULT_LOCALE ? forms : CATALOGUES[locale as keyof typeof CATALOGUES][forms.other];
-  return wordsIn(locale, 'site').count(typeof found === 'object' ? (found as Forms) : forms, n);
+  const found = locale === DEFAULT_LOCALE ? given : CATALOGUES[locale as keyof typeof CATALOGUES][given.other];
+  return wordsIn(locale, 'site').count(typeof found === 'object' ? (found as Plural) : given, n, values);
 }
+
+/** A sentence that exists in English only, such as one of the API. */
+export const english = (text: string): Html | string => (currentLocale() === DEFAULT_LOCALE ? text : html`<span lang="en">${text}</span>`);

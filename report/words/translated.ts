@@ -3,7 +3,7 @@ import type { Locale, PluralCategory } from '../../core/scan/locales.ts';
 import type * as english from './en.ts';
 
 /** A text for each plural category of any language; `{n}` is the number. */
-type Plural = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;
+export type Plural = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;
 
 /** A text for each plural category of one language. */
 type PluralOf<L extends Locale> = Record<PluralCategory<L>, string>;

@@ -181,7 +181,7 @@ describe('the pages of sites', () => {
     const { failed } = await storeSites(page);
     await page.goto(`/dashboard/sites/down.example/${failed.optionsKey}`);
     const text = await page.locator('main').innerText();
-    expect(text).to.include('The last scan: failed').and.include('the host did not answer').and.include('Last result').and.include('71.5');
+    expect(text).to.include('The last scan failed').and.include('the host did not answer').and.include('Last result').and.include('71.5');
     expect(text).to.include('was not compared with a baseline').and.include('No schedule scans this site');
     await expectAccessible(page, 'site-without-result');
   });

@@ -9,6 +9,7 @@ import { csrfField, emailField, errorOf, titledPage } from '../forms.ts';
 import { recordEntry } from '../audit.ts';
 import { LEFT_BEHIND_PATH, noticesOf, tellLeftBehind } from '../../accounts/owner-notices.ts';
 import { confirmPassword, passwordField } from '../passwords.ts';
+import { t } from '../../web/texts.ts';
 
 export const DELETE_PATH = '/dashboard/account/delete';
 const CONFIG = { permission: null } as const;
@@ -24,7 +25,7 @@ export const deletionPages: FastifyPluginAsync = async (scope) => {
     const { email, hasPassword } = signedInOf(request).user;
     const form = formOf(request.body);
     if (form.text('email').toLowerCase() !== email)
-      return show(request, reply, [{ field: 'email', text: `Enter ${email} to confirm.` }], 422);
+      return show(request, reply, [{ field: 'email', text: t`Enter ${email} to confirm.` }], 422);
     if (hasPassword) {
       const confirmed = await confirmPassword(request, reply, form.exact('password'));
       if (!confirmed.ok) return show(request, reply, [confirmed.error], confirmed.status);
@@ -33,7 +34,7 @@ export const deletionPages: FastifyPluginAsync = async (scope) => {
     const deleted = await own.deleteAccount();
     if (!deleted.ok && deleted.reason === 'last_owner') {
       const names = deleted.organisations.map((id) => named.get(id) ?? id).join(', ');
-      const text = `You are the only owner of ${names}. Make another member an owner first, or ask the administrator of this service.`;
+      const text = t`You are the only owner of ${names}. Make another member an owner first, or ask the administrator of this service.`;
       return show(request, reply, [{ field: null, text }], 409);
     }
     for (const organisation of deleted.ok ? deleted.organisations : []) {
@@ -49,28 +50,28 @@ function deletionPage(request: FastifyRequest, errors: readonly FormError[]): Ht
   const { email, hasPassword } = signedInOf(request).user;
   return titledPage({
     request,
-    title: 'Delete the account',
+    title: t`Delete the account`,
     active: 'account',
-    trail: [{ text: 'Account', href: '/dashboard/account' }],
+    trail: [{ text: t`Account`, href: '/dashboard/account' }],
     errors,
     narrow: true,
     body: html`${notice({
       kind: 'warn',
-      title: 'You cannot undo this',
-      body: html`<p>You leave every organisation, all your sessions end, and what you invited is canceled.</p>
-          <p>These stay, because they belong to the organisations:</p>
+      title: t`You cannot undo this`,
+      body: html`<p>${t`You leave every organisation, all your sessions end, and what you invited is canceled.`}</p>
+          <p>${t`These stay, because they belong to the organisations:`}</p>
           <ul>
-            <li>scans and reports</li>
-            <li>the ledger of credits</li>
-            <li>the audit log, which names your address</li>
-            <li>API keys, webhooks and schedules that you created: ${link('end those that are not needed any more', LEFT_BEHIND_PATH)} first</li>
+            <li>${t`scans and reports`}</li>
+            <li>${t`the ledger of credits`}</li>
+            <li>${t`the audit log, which names your address`}</li>
+            <li>${t`API keys, webhooks and schedules that you created: ${link(t`end those that are not needed any more`, LEFT_BEHIND_PATH)} first`}</li>
           </ul>`,
     })}
       <form method="post" action="${DELETE_PATH}" novalidate>
         ${csrfField(request)}
-        ${emailField(errors, { label: 'Your e-mail address, to confirm', autocomplete: 'off', hint: email })}
-        ${hasPassword && passwordField({ name: 'password', label: 'Current password', autocomplete: 'current-password', error: errorOf(errors, 'password') })}
-        ${actions(button({ text: 'Delete the account', kind: 'danger' }), linkButton({ text: 'Keep it', href: '/dashboard/account', kind: 'quiet' }))}
+        ${emailField(errors, { label: t`Your e-mail address, to confirm`, autocomplete: 'off', hint: email })}
+        ${hasPassword && passwordField({ name: 'password', label: t`Current password`, autocomplete: 'current-password', error: errorOf(errors, 'password') })}
+        ${actions(button({ text: t`Delete the account`, kind: 'danger' }), linkButton({ text: t`Keep it`, href: '/dashboard/account', kind: 'quiet' }))}
       </form>`,
   });
 }

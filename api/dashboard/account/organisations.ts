@@ -27,16 +27,18 @@ import {
   time,
 } from '../../web/components.ts';
 import { html, type Html } from '../../../report/html/html.ts';
-import { ROLE_TEXTS } from '../names.ts';
+import { ROLE_TEXTS, roleText } from '../names.ts';
+import { m, t, tr } from '../../web/texts.ts';
 
 const CONFIG = { permission: null } as const;
 const DONE: Readonly<Record<string, string>> = {
-  left: 'You have left the organisation.',
-  declined: 'The invitation is declined.',
-  confirmed: 'You stay in the organisation.',
+  left: m`You have left the organisation.`,
+  declined: m`The invitation is declined.`,
+  confirmed: m`You stay in the organisation.`,
 };
 /** The refusal to leave. */
-export const ONLY_OWNER = 'You are the only owner. Make another member an owner first, or ask the administrator of this service.';
+export const onlyOwner = (): string =>
+  t`You are the only owner. Make another member an owner first, or ask the administrator of this service.`;
 
 export const organisationPages: FastifyPluginAsync = async (scope) => {
   const { organisations } = scope.stores;
@@ -114,7 +116,7 @@ export const organisationPages: FastifyPluginAsync = async (scope) => {
     if (belonging === undefined || providerDecides(scope.settings, id)) throw new ApiError('not_found');
     // Someone who has not confirmed the membership never owned the organisation.
     const left = await own.leave(id, { lastOwner: !belonging.confirmed });
-    if (!left.ok && left.reason === 'last_owner') return show(request, reply, { errors: [{ field: null, text: ONLY_OWNER }] }, 409);
+    if (!left.ok && left.reason === 'last_owner') return show(request, reply, { errors: [{ field: null, text: onlyOwner() }] }, 409);
     if (!left.ok) throw new ApiError('not_found');
     await record(request, id, 'user.leave');
     await tellLeftBehind(noticesOf(request), id, user.email, user.email);
@@ -151,7 +153,7 @@ function organisationsPage(options: OrganisationsPage): Html {
   const others = invitations.filter(({ id }) => id !== opened);
   return titledPage({
     request,
-    title: 'Organisations',
+    title: t`Organisations`,
     active: 'organisations',
     errors,
     done,
@@ -161,8 +163,8 @@ function organisationsPage(options: OrganisationsPage): Html {
       notice({
         kind: 'warn',
         announce: true,
-        title: 'The invitation that you opened is not here',
-        body: html`It was used or canceled, or it is for another address than ${email}.`,
+        title: t`The invitation that you opened is not here`,
+        body: t`It was used or canceled, or it is for another address than ${email}.`,
       })
     }
       ${[...first, ...others].map((one) => invitationCard(request, one))}
@@ -173,8 +175,8 @@ function organisationsPage(options: OrganisationsPage): Html {
 
 const nothing = ({ email, invitations }: OrganisationsPage): Html =>
   emptyState({
-    title: 'You belong to no organisation',
-    text: invitations.length > 0 ? 'Join one that invites you.' : `Ask an owner of an organisation to invite ${email}.`,
+    title: t`You belong to no organisation`,
+    text: invitations.length > 0 ? t`Join one that invites you.` : t`Ask an owner of an organisation to invite ${email}.`,
   });
 
 const form = (request: FastifyRequest, action: string, field: Html, submit: Html): Html =>
@@ -182,47 +184,47 @@ const form = (request: FastifyRequest, action: string, field: Html, submit: Html
 
 const invitationCard = (request: FastifyRequest, { id, organisationName, role, createdBy, expiresAt }: Choice): Html =>
   card({
-    title: `Join ${organisationName}?`,
+    title: t`Join ${organisationName}?`,
     body: html`<p>
-        ${createdBy} invites you as ${ROLE_TEXTS[role].name.toLowerCase()}: ${ROLE_TEXTS[role].may}. The invitation expires on
-        ${time(expiresAt)}.
+        ${t`${createdBy} invites you as ${roleText(role)}. The invitation expires on
+        ${time(expiresAt)}.`}
       </p>
       ${actions(
-        form(request, 'join', hiddenField('id', id), button({ text: 'Join', kind: 'primary', hiddenText: organisationName })),
-        form(request, 'decline', hiddenField('id', id), button({ text: 'Decline', hiddenText: `the invitation to ${organisationName}` })),
+        form(request, 'join', hiddenField('id', id), button({ text: t`Join`, kind: 'primary', hiddenText: organisationName })),
+        form(request, 'decline', hiddenField('id', id), button({ text: t`Decline`, hiddenText: t`the invitation to ${organisationName}` })),
       )}`,
   });
 
 const confirmationCard = (request: FastifyRequest, { organisation: { id, displayName }, role }: Belonging): Html =>
   card({
-    title: `Stay in ${displayName}?`,
+    title: t`Stay in ${displayName}?`,
     body: html`<p>
-        Before you verified your address, an account with it joined ${displayName} as ${ROLE_TEXTS[role].name.toLowerCase()}. If you do not
-        know this organisation, leave it.
+        ${t`Before you verified your address, an account with it joined ${displayName} as ${tr(ROLE_TEXTS[role].name)}. If you do not
+        know this organisation, leave it.`}
       </p>
       ${actions(
         form(
           request,
           'confirm',
           hiddenField('organisation', id),
-          button({ text: 'Stay', kind: 'primary', hiddenText: `in ${displayName}` }),
+          button({ text: t`Stay`, kind: 'primary', hiddenText: t`in ${displayName}` }),
         ),
-        form(request, 'leave', hiddenField('organisation', id), button({ text: 'Leave', hiddenText: displayName })),
+        form(request, 'leave', hiddenField('organisation', id), button({ text: t`Leave`, hiddenText: displayName })),
       )}`,
   });
 
 function organisationTable({ request, current }: OrganisationsPage, belongings: readonly Belonging[]): Html {
-  return html`<h2>Your organisations</h2>
+  return html`<h2>${t`Your organisations`}</h2>
     ${table({
       id: 'organisations',
-      caption: 'Organisations that you belong to',
+      caption: t`Organisations that you belong to`,
       captionHidden: true,
-      columns: [{ text: 'Organisation' }, { text: 'Your role' }, { text: 'Actions', hidden: true }],
+      columns: [{ text: t`Organisation` }, { text: t`Your role` }, { text: t`Actions`, hidden: true }],
       rows: belongings.map(({ organisation: { id, displayName, blocked }, role }, at) => [
-        html`${displayName}${blocked && html` ${badge('bad', 'Blocked')}`}`,
-        ROLE_TEXTS[role].name,
+        html`${displayName}${blocked && html` ${badge('bad', t`Blocked`)}`}`,
+        tr(ROLE_TEXTS[role].name),
         actions(
-          id === current ? badge('good', 'Current') : switchForm(request, id, displayName),
+          id === current ? badge('good', t`Current`) : switchForm(request, id, displayName),
           !providerDecides(request.server.settings, id) && leaveForm(request, id, displayName, at),
         ),
       ]),
@@ -230,16 +232,16 @@ function organisationTable({ request, current }: OrganisationsPage, belongings: 
 }
 
 const switchForm = (request: FastifyRequest, id: string, name: string): Html =>
-  form(request, 'switch', hiddenField('organisation', id), button({ text: 'Switch', kind: 'quiet', hiddenText: `to ${name}` }));
+  form(request, 'switch', hiddenField('organisation', id), button({ text: t`Switch`, kind: 'quiet', hiddenText: t`to ${name}` }));
 
 const leaveForm = (request: FastifyRequest, id: string, name: string, at: number): Html =>
   confirmedForm({
     id: `leave-${at + 1}`,
     action: `${ORGANISATIONS_PATH}/leave`,
     fields: html`${csrfField(request)}${hiddenField('organisation', id)}`,
-    trigger: { text: 'Leave', kind: 'quiet', hiddenText: name },
-    title: `Leave ${name}?`,
-    text: 'You lose access at once, and what you invited is canceled. To come back, you need a new invitation. What you created stays: end what is not needed any more first.',
-    confirm: 'Leave',
-    cancel: 'Cancel',
+    trigger: { text: t`Leave`, kind: 'quiet', hiddenText: name },
+    title: t`Leave ${name}?`,
+    text: t`You lose access at once, and what you invited is canceled. To come back, you need a new invitation. What you created stays: end what is not needed any more first.`,
+    confirm: t`Leave`,
+    cancel: t`Cancel`,
   });

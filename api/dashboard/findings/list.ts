@@ -13,7 +13,7 @@ import { html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { checkButton, checkLink } from '../scans/check.ts';
 import { choiceFilter, textFilter } from '../scans/list-query.ts';
 import { acceptPath, issuePath, kindBadge } from '../known-issues/pages.ts';
-import { CAUSES, count, ELEMENTS, number, shown, siteLink } from '../scans/words.ts';
+import { causeForms, count, elementForms, number, shown, siteLink } from '../scans/words.ts';
 import { hasState, statesIn } from '../../../report/html/filters.ts';
 import { causeItem, type ShownCause, titleOf } from '../../../report/html/cause.ts';
 import { causeLinks } from '../../../report/html/result.ts';
@@ -71,7 +71,7 @@ export function causeList(data: CausesData): Html {
       previous: query.part > 1 ? causesHref(scanId, { ...query, part: query.part - 1 }) : null,
       next: query.part * query.size < matching ? causesHref(scanId, { ...query, part: query.part + 1 }) : null,
     })}
-    ${lines.length < totals[query.list] && html`<p>The first ${number(lines.length)} of ${count(CAUSES, totals[query.list])} are listed here. The JSON export has all of them.</p>`}
+    ${lines.length < totals[query.list] && html`<p>The first ${number(lines.length)} of ${count(causeForms(), totals[query.list])} are listed here. The JSON export has all of them.</p>`}
   </section>`;
 }
 
@@ -90,7 +90,7 @@ function rangeText({ query: { part, size }, causes, matching, onPage }: CausesDa
       : '';
   if (causes.length === 0) return `No root cause matches${cut}.`;
   const first = (part - 1) * size + 1;
-  return `${number(first)} to ${number(first + causes.length - 1)} of ${count(CAUSES, matching)}${cut}.`;
+  return `${number(first)} to ${number(first + causes.length - 1)} of ${count(causeForms(), matching)}${cut}.`;
 }
 
 function sizeLink({ scanId, query, matching }: CausesData): Html | false {
@@ -103,10 +103,10 @@ function sizeLink({ scanId, query, matching }: CausesData): Html | false {
 function intro(data: CausesData): Html {
   const { view, query, lines } = data;
   if (query.list === 'review')
-    return html`<p>The test could not decide about ${count(ELEMENTS, view.score.needs_review)}. Check each one yourself, and decide: later scans keep it. Until then they are not violations and do not change the score.</p>
+    return html`<p>The test could not decide about ${count(elementForms(), view.score.needs_review)}. Check each one yourself, and decide: later scans keep it. Until then they are not violations and do not change the score.</p>
       ${view.states?.counted === false && html`<p>${wordsIn('en', 'findings').texts.statesNotCounted}</p>`}`;
   if (query.list === 'advice')
-    return html`<p>Best practices that WCAG does not require, for ${count(ELEMENTS, view.advice_elements)}. They are not violations and do not change the score.</p>`;
+    return html`<p>Best practices that WCAG does not require, for ${count(elementForms(), view.advice_elements)}. They are not violations and do not change the score.</p>`;
   const newFirst = query.sort === null && lines.some((line) => hasState(line, 'new'));
   return html`${newFirst && html`<p>Those that the baseline does not have are first.</p>`}
     ${!saysWhatToFix(view) && data.totals.violations > view.leading.causes.length && leadingCauses(data)}`;

@@ -9,7 +9,7 @@ import { NewKnownIssue } from '../../accounts/known-issues.ts';
 import type { CauseList } from '../findings/select.ts';
 import { schemaForm, type Typed } from '../schema-form.ts';
 import { csrfField, errorOf, titledPage } from '../forms.ts';
-import { count, ELEMENTS, pagesText, shown } from '../scans/words.ts';
+import { count, elementForms, pagesText, shown } from '../scans/words.ts';
 
 /** The root cause that the form is about. */
 export interface AcceptedCause {
@@ -89,7 +89,7 @@ function summary({ site, title, line }: AcceptedCause): Html {
   return definitions([
     ['Root cause', html`${shown(title)} <code>${shown(line.element)}</code>`],
     ['Severity', severityBadge(line.impact)],
-    ['Found', `${count(ELEMENTS, line.elements)} on ${pagesText(line.pages)}`],
+    ['Found', `${count(elementForms(), line.elements)} on ${pagesText(line.pages)}`],
     ['Rule', html`<code>${shown(line.rule, 100)}</code>`],
     ['Site', shown(site)],
   ]);

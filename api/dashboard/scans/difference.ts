@@ -7,7 +7,7 @@ import type { Comparison } from '../../../report/workers/comparisons.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { figure, foldedCard, link, notice, severityBadge, time } from '../../web/components.ts';
 import { attributes, html, type Html } from '../../../report/html/html.ts';
-import { CAUSES, count, ELEMENTS, number, pagesText, shown, siteLink } from './words.ts';
+import { causeForms, count, elementForms, number, pagesText, shown, siteLink } from './words.ts';
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 
 /** Null: there is no earlier scan. */
@@ -122,11 +122,11 @@ function changed(kind: Kind, listed: readonly CauseChange[], total: number): Htm
     ${
       more.length > 0 &&
       html`<details id="${kind.id}-causes-more">
-        <summary>Show ${count(CAUSES, more.length)} more</summary>
+        <summary>Show ${count(causeForms(), more.length)} more</summary>
         ${list(kind, more)}
       </details>`
     }
-    ${listed.length < total && html`<p>The first ${number(listed.length)} of ${count(CAUSES, total)} are shown. Run curbcut diff with both JSON exports to see all of them.</p>`}`;
+    ${listed.length < total && html`<p>The first ${number(listed.length)} of ${count(causeForms(), total)} are shown. Run curbcut diff with both JSON exports to see all of them.</p>`}`;
 }
 
 const list = (kind: Kind, causes: readonly CauseChange[]): Html =>
@@ -139,12 +139,12 @@ function change({ inBoth }: Kind, cause: CauseChange): Html {
   return html`<li>
     <h4>${shown(ruleText(rule, 'en')?.help ?? help)}</h4>
     <p class="cause-facts">
-      ${severityBadge(impact)} <span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span> <code>${shown(rule, 100)}</code>
+      ${severityBadge(impact)} <span>${count(elementForms(), elements)} on ${pagesText(pages)}</span> <code>${shown(rule, 100)}</code>
     </p>
     ${cause.in_both && html`<p class="soft">${inBoth}</p>`}
     <ul class="examples">
       ${examples.map(({ page, selector }) => html`<li><code class="address">${shown(selector)}</code> on ${siteLink(page)}</li>`)}
-      ${examples.length < elements && html`<li class="soft">and ${count(ELEMENTS, elements - examples.length)} more</li>`}
+      ${examples.length < elements && html`<li class="soft">and ${count(elementForms(), elements - examples.length)} more</li>`}
     </ul>
   </li>`;
 }

@@ -30,6 +30,7 @@ import {
   verdictWords,
   violations,
 } from './words.ts';
+import { tr } from '../../web/texts.ts';
 
 /** Scans on one page. */
 const PAGE_SIZE = 25;
@@ -110,7 +111,7 @@ const pages = ({ query, next }: ScanListData): Html =>
 function announcement(newest: ScanRow | undefined): string {
   if (newest === undefined) return '';
   const { host, path } = partsOf(newest.options.url);
-  const state = isTerminal(newest.phase) ? PHASE_WORDS[newest.phase].text : 'in progress';
+  const state = isTerminal(newest.phase) ? tr(PHASE_WORDS[newest.phase].text) : 'in progress';
   const verdict = newest.passed === null ? null : verdictWords(newest);
   return `Newest scan: ${host}${path}, ${state.toLowerCase()}${verdict === null ? '' : `, ${verdict.text.toLowerCase()}`}.`;
 }
@@ -156,8 +157,8 @@ function scanRow(row: ScanRow, names: ActorNames): TableRow {
     cells: [
       html`<a id="scan-link-${id}" href="/dashboard/scans/${id}">${host}<span class="soft address">${shown(path, 80)}</span></a>${version !== '' && html`<span class="small soft address">${shown(version, 80)}</span>`}`,
       html`${stateBadge(phase)} ${kindBadge(row)}${counting && html`<span class="small soft scan-progress">${progressText(pages)}</span>`}`,
-      outcome === null ? nothingYet : number(outcome.score),
-      outcome === null ? nothingYet : violations(outcome.violations),
+      outcome === null ? nothingYet() : number(outcome.score),
+      outcome === null ? nothingYet() : violations(outcome.violations),
       verdictBadge(row),
       originCell(originOf(row, names)),
       time(row.createdAt),

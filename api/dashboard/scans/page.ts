@@ -32,6 +32,7 @@ import { metadataList, optionList, scanResult } from './result.ts';
 import { checkForm, checkNotice } from './check.ts';
 import { date, kindBadge, number, pagesText, partsOf, PHASE_WORDS, progressText, scanFacts, siteLink } from './words.ts';
 import { trendChart, type TrendPoint } from './trend.ts';
+import { tr } from '../../web/texts.ts';
 
 export interface ScanPageData {
   row: ScanRow;
@@ -64,7 +65,7 @@ export interface ScanPageData {
 export function scanTitle(row: ScanRow): string {
   const { options, phase, passed, createdAt } = row;
   const verdict = passed === null || !isTerminal(phase) ? '' : passed ? ', passed' : ', not passed';
-  const state = isTerminal(phase) ? PHASE_WORDS[phase].text.toLowerCase() : 'in progress';
+  const state = isTerminal(phase) ? tr(PHASE_WORDS[phase].text).toLowerCase() : 'in progress';
   return `${isCheck(row) ? 'Check' : 'Scan'} of ${partsOf(options.url).host}: ${state}${verdict}, ${date(createdAt)}`;
 }
 
@@ -200,7 +201,7 @@ export function scanProgress({ row, position, ofManifest, csrfToken }: ScanProgr
     'data-fragment': liveFragment(id),
     'data-events': eventsPath(id),
     'data-seconds': REFRESH_SECONDS,
-    'data-announce': PHASE_WORDS[phase].text,
+    'data-announce': tr(PHASE_WORDS[phase].text),
   })}>
     <h2 id="progress-title">In progress</h2>
     ${steps(phase as LivePhase)} ${phase === 'queued' ? waiting(position) : testing(pages)} ${cancelForm(row, ofManifest, csrfToken)}
@@ -209,7 +210,7 @@ export function scanProgress({ row, position, ofManifest, csrfToken }: ScanProgr
 
 /** What replaces the part when the scan has ended: the script then shows the page of the result. */
 export const scanEnded = ({ phase }: Pick<ScanRow, 'phase'>): Html =>
-  html`<section class="card" id="progress" data-ended="true"><h2>${PHASE_WORDS[phase].text}</h2></section>`;
+  html`<section class="card" id="progress" data-ended="true"><h2>${tr(PHASE_WORDS[phase].text)}</h2></section>`;
 
 function steps(current: LivePhase): Html {
   const at = LIVE_PHASES.indexOf(current);
@@ -217,7 +218,7 @@ function steps(current: LivePhase): Html {
     ${LIVE_PHASES.map((phase, index) => {
       const state = index < at ? 'over' : index === at ? 'current' : 'ahead';
       return html`<li${attributes({ class: `phase phase-${state}`, 'aria-current': state === 'current' ? 'step' : undefined })}>
-        ${PHASE_WORDS[phase].text}${state === 'over' && visuallyHidden(' (over)')}
+        ${tr(PHASE_WORDS[phase].text)}${state === 'over' && visuallyHidden(' (over)')}
       </li>`;
     })}
   </ol>`;

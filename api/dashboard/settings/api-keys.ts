@@ -21,6 +21,7 @@ import { requireReauthentication } from '../second-factor/confirm.ts';
 import { tellOfKey } from '../../accounts/owner-notices.ts';
 import { KEYS_PATH } from '../../../core/web-paths.ts';
 import { keyListPage, revokeKeyPage, scopesText } from './api-key-pages.ts';
+import { m, t, tr } from '../../web/texts.ts';
 
 const PER_PAGE = 25;
 const PERMISSION = { config: { permission: 'keys:write' } } as const;
@@ -34,7 +35,7 @@ export const keyPages: FastifyPluginAsync = async (scope) => {
     const status = KEY_STATUSES.find((one) => one === wanted) as KeyStatus | undefined;
     const found = await storesOf(request).keys.list({ status, after: decodeCursor(cursor), limit: PER_PAGE + 1 });
     const { items, nextCursor } = pageOf(found, PER_PAGE, (key) => ({ at: key.createdAt, id: key.id }));
-    const message = revoked === undefined ? null : 'The key was revoked.';
+    const message = revoked === undefined ? null : t`The key was revoked.`;
     const first = cursor === undefined;
     const names = await actorNames(storesOf(request), items, ({ createdBy }) => createdBy);
     return reply.page(keyListPage({ request, keys: items, names, status, first, nextCursor, message, now: scope.now() }));
@@ -99,30 +100,30 @@ async function admit(request: FastifyRequest): Promise<void> {
   if (!decision.ok) throw new ApiError('rate_limit_exceeded', { retryAfterSeconds: decision.retryAfterSeconds });
 }
 
-const TITLE = 'Create an API key';
+const TITLE = m`Create an API key`;
 
 export const KEY_FORM = schemaForm(NewKey, {
-  name: { label: 'Name', hint: 'What uses the key, such as "CI of the shop".', enter: 'Enter a name.' },
+  name: { label: m`Name`, hint: m`What uses the key, such as "CI of the shop".`, enter: m`Enter a name.` },
   expires_at: {
-    label: 'Expires on',
-    hint: 'The key stops working at 00:00 UTC on this day. Without a date it works until it is revoked.',
-    enter: 'Enter a date, such as 2030-01-31.',
-    texts: { 'date.past': 'Enter a date in the future.' },
+    label: m`Expires on`,
+    hint: m`The key stops working at 00:00 UTC on this day. Without a date it works until it is revoked.`,
+    enter: m`Enter a date, such as 2030-01-31.`,
+    texts: { 'date.past': m`Enter a date in the future.` },
   },
   scopes: {
-    label: 'Scopes',
-    hint: 'What requests with the key may do. A pipeline needs the first two.',
-    enter: 'Choose at least one scope.',
+    label: m`Scopes`,
+    hint: m`What requests with the key may do. A pipeline needs the first two.`,
+    enter: m`Choose at least one scope.`,
     choices: KEY_SCOPES.map((scope) => ({ value: scope, text: scope, hint: SCOPE_MEANINGS[scope] })),
   },
   test: {
-    label: 'Use',
+    label: m`Use`,
     choices: [
-      { value: 'no', text: 'Scans of any site', hint: 'Each tested page costs one credit.' },
+      { value: 'no', text: m`Scans of any site`, hint: m`Each tested page costs one credit.` },
       {
         value: 'yes',
-        text: 'Tests',
-        hint: 'Scans only the demo site and loopback addresses, if this installation allows them, and costs nothing.',
+        text: m`Tests`,
+        hint: m`Scans only the demo site and loopback addresses, if this installation allows them, and costs nothing.`,
       },
     ],
   },
@@ -136,48 +137,48 @@ interface CreateKeyPage {
   errors: readonly FormError[];
 }
 
-const FRAME = { active: 'api-keys', trail: [{ text: 'API keys', href: KEYS_PATH }], narrow: true } as const;
+const frame = () => ({ active: 'api-keys', trail: [{ text: t`API keys`, href: KEYS_PATH }], narrow: true }) as const;
 
 function createKeyPage({ request, typed, formId, errors }: CreateKeyPage): Html {
   const body = html`<form method="post" action="${KEYS_PATH}/new" novalidate>
     ${csrfField(request)} ${hiddenField('form_id', formId)} ${KEY_FORM.controls(typed, errors)}
-    ${actions(button({ text: 'Create key', kind: 'primary' }), linkButton({ text: 'Cancel', href: KEYS_PATH, kind: 'quiet' }))}
+    ${actions(button({ text: t`Create key`, kind: 'primary' }), linkButton({ text: t`Cancel`, href: KEYS_PATH, kind: 'quiet' }))}
   </form>`;
-  return titledPage({ ...FRAME, request, title: TITLE, errors, body });
+  return titledPage({ ...frame(), request, title: tr(TITLE), errors, body });
 }
 
-const EXPIRY = (key: ApiKey): Html => (key.expiresAt === null ? html`Never` : time(key.expiresAt));
+const EXPIRY = (key: ApiKey): Html | string => (key.expiresAt === null ? t`Never` : time(key.expiresAt));
 
 function newKeyPage({ request, key, secret }: { request: FastifyRequest; key: ApiKey; secret: string }): Html {
   const { publicBaseUrl } = request.server.web;
   const body = html`${notice({
     kind: 'warn',
-    title: 'Copy the key now',
-    body: 'It is shown on this page only, and never again. If it is lost, revoke it and create another one.',
+    title: t`Copy the key now`,
+    body: t`It is shown on this page only, and never again. If it is lost, revoke it and create another one.`,
     announce: true,
   })}
-    <div data-secret data-forgotten="The key is not shown any more.">${code({ id: 'new-key', text: secret, label: 'API key', inline: true })}</div>
+    <div data-secret data-forgotten="${t`The key is not shown any more.`}">${code({ id: 'new-key', text: secret, label: t`API key`, inline: true })}</div>
     ${definitions([
-      ['Name', key.name],
-      ['Scopes', scopesText(key)],
-      ['Use', key.test ? 'Tests' : 'Scans of any site'],
-      ['Expires', EXPIRY(key)],
+      [t`Name`, key.name],
+      [t`Scopes`, scopesText(key)],
+      [t`Use`, key.test ? t`Tests` : t`Scans of any site`],
+      [t`Expires`, EXPIRY(key)],
     ])}
-    <h2>Use it</h2>
-    <p>Keep the key in the secrets of your CI, and give it to the command line as <code translate="no">CURBCUT_API_KEY</code>:</p>
+    <h2>${t`Use it`}</h2>
+    <p>${t`Keep the key in the secrets of your CI, and give it to the command line as ${html`<code translate="no">CURBCUT_API_KEY</code>`}:`}</p>
     ${code({
       id: 'use-key',
-      label: 'Commands',
+      label: t`Commands`,
       text: `export CURBCUT_URL=${publicBaseUrl}\nread -rs CURBCUT_API_KEY && export CURBCUT_API_KEY\ncurbcut scan https://example.com/ --min-score 90`,
     })}
-    <p>${linkButton({ text: 'I have saved the key', href: KEYS_PATH })}</p>`;
-  return titledPage({ ...FRAME, request, title: 'Your new API key', body });
+    <p>${linkButton({ text: t`I have saved the key`, href: KEYS_PATH })}</p>`;
+  return titledPage({ ...frame(), request, title: t`Your new API key`, body });
 }
 
 /** The form was sent again, as by a reload. */
 function alreadyCreatedPage(request: FastifyRequest): Html {
-  const body = html`<p class="lead">This form has created a key, and the key is shown only once. No second key was created.</p>
-    <p>If you have not saved the key, revoke it in the ${link('list of API keys', KEYS_PATH)}, and create another one.</p>
-    ${actions(linkButton({ text: 'Show the API keys', href: KEYS_PATH, kind: 'primary' }), linkButton({ text: TITLE, href: `${KEYS_PATH}/new` }))}`;
-  return titledPage({ ...FRAME, request, title: 'The key was created before', body });
+  const body = html`<p class="lead">${t`This form has created a key, and the key is shown only once. No second key was created.`}</p>
+    <p>${t`If you have not saved the key, revoke it in the ${link(t`list of API keys`, KEYS_PATH)}, and create another one.`}</p>
+    ${actions(linkButton({ text: t`Show the API keys`, href: KEYS_PATH, kind: 'primary' }), linkButton({ text: tr(TITLE), href: `${KEYS_PATH}/new` }))}`;
+  return titledPage({ ...frame(), request, title: t`The key was created before`, body });
 }

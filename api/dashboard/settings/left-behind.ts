@@ -15,7 +15,7 @@ import { callerOf } from '../../http/plugins/auth.ts';
 import { requirePermission } from '../../http/plugins/permissions.ts';
 import { actions, badge, button, confirmedForm, emptyState, hiddenField, link, table } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { html, type Html } from '../../../report/html/html.ts';
+import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { createScheduleManagement } from '../../schedules/management.ts';
 import { changeWebhook, removeWebhook } from '../../webhooks/management.ts';
 import { csrfField, doneOf, titledPage } from '../forms.ts';
@@ -25,33 +25,34 @@ import { refOf } from '../schedules/pages.ts';
 import { requireReauthentication } from '../second-factor/confirm.ts';
 import { endOf, lastUse, limitText, scopesText } from './api-key-pages.ts';
 import { stateOf } from './webhook-pages.ts';
+import { m, t, tr } from '../../web/texts.ts';
 
 /** `done`: what the page says afterwards. `ask`: what the question before it says. Absent: there is none. */
 type Button = Readonly<{ needs: Permission; text: string; done: string; ask?: string }>;
 type ButtonName = 'revoke' | 'revokeAll' | 'adopt' | 'disable' | 'deleteWebhook' | 'suspend' | 'deleteSchedule';
 
-const REVOKED = 'What uses it gets 401 at once. It cannot be undone.';
-const ADOPTED = 'The key, and keys that it creates from now on, can do what you may do. Who created the key may still know it.';
+const REVOKED = m`What uses it gets 401 at once. It cannot be undone.`;
+const ADOPTED = m`The key, and keys that it creates from now on, can do what you may do. Who created the key may still know it.`;
 const BUTTONS: Readonly<Record<ButtonName, Button>> = {
-  revoke: { needs: 'keys:write', text: 'Revoke', done: 'The key is revoked.', ask: REVOKED },
-  revokeAll: { needs: 'keys:write', text: 'Revoke all API keys', done: 'The keys are revoked.', ask: REVOKED },
-  adopt: { needs: 'members:write', text: 'Adopt', done: 'The key is yours now. It can do what you may do.', ask: ADOPTED },
-  disable: { needs: 'webhooks:write', text: 'Disable', done: 'The webhook is disabled. What waited for delivery is canceled.' },
-  deleteWebhook: { needs: 'webhooks:write', text: 'Delete', done: 'The webhook is deleted.', ask: 'It cannot be undone.' },
-  suspend: { needs: 'schedules:write', text: 'Suspend', done: 'The schedule is suspended: no scan starts at its times.' },
-  deleteSchedule: { needs: 'schedules:write', text: 'Delete', done: 'The schedule is deleted.', ask: 'Its scans stay.' },
+  revoke: { needs: 'keys:write', text: m`Revoke`, done: m`The key is revoked.`, ask: REVOKED },
+  revokeAll: { needs: 'keys:write', text: m`Revoke all API keys`, done: m`The keys are revoked.`, ask: REVOKED },
+  adopt: { needs: 'members:write', text: m`Adopt`, done: m`The key is yours now. It can do what you may do.`, ask: ADOPTED },
+  disable: { needs: 'webhooks:write', text: m`Disable`, done: m`The webhook is disabled. What waited for delivery is canceled.` },
+  deleteWebhook: { needs: 'webhooks:write', text: m`Delete`, done: m`The webhook is deleted.`, ask: m`It cannot be undone.` },
+  suspend: { needs: 'schedules:write', text: m`Suspend`, done: m`The schedule is suspended: no scan starts at its times.` },
+  deleteSchedule: { needs: 'schedules:write', text: m`Delete`, done: m`The schedule is deleted.`, ask: m`Its scans stay.` },
 };
 const isButton = (name: string): name is ButtonName => Object.hasOwn(BUTTONS, name);
 
 const DONE: Readonly<Record<string, string>> = {
-  role: 'The role is changed.',
-  removed: 'The member is removed and signed out. What the member invited is canceled.',
-  password: 'Your password is changed. Your other sessions have ended.',
+  role: m`The role is changed.`,
+  removed: m`The member is removed and signed out. What the member invited is canceled.`,
+  password: m`Your password is changed. Your other sessions have ended.`,
   ...Object.fromEntries(Object.entries(BUTTONS).map(([name, { done }]) => [name, done])),
 };
 /** Why a button of an old page does nothing. */
-const CHANGED = 'This was changed or ended meanwhile. Nothing was done.';
-const LEAD = 'These keep working after a new password, a sign-out or a removal. Whoever knows a key can use it without an account.';
+const CHANGED = m`This was changed or ended meanwhile. Nothing was done.`;
+const LEAD = m`These keep working after a new password, a sign-out or a removal. Whoever knows a key can use it without an account.`;
 
 /** The person that the page is about: the viewer, or for owners anyone. @throws ApiError if the viewer may not see it */
 function personOf(request: FastifyRequest): string {
@@ -99,19 +100,19 @@ export const leftBehindPages: FastifyPluginAsync = async (scope) => {
     const done = doneOf(request, DONE);
     const isMember = async () => (await storesOf(request).members.list()).some(({ email }) => email === person);
     if (done === null && isNothing(left) && !(await isMember())) throw new ApiError('not_found');
-    const above = own ? { text: 'Account', href: ACCOUNT_PATH } : { text: 'Members', href: MEMBERS_PATH };
-    const title = own ? 'Your keys, webhooks and schedules' : `Keys, webhooks and schedules of ${person}`;
-    const list = html`<p class="lead">${LEAD}</p>
+    const above = own ? { text: t`Account`, href: ACCOUNT_PATH } : { text: t`Members`, href: MEMBERS_PATH };
+    const title = own ? t`Your keys, webhooks and schedules` : t`Keys, webhooks and schedules of ${person}`;
+    const list = html`<p class="lead">${tr(LEAD)}</p>
       ${table({
         id: 'left-behind',
         caption: title,
         captionHidden: true,
-        columns: [{ text: 'Name' }, { text: 'Kind' }, { text: 'Details', wide: true }, { text: 'Actions', hidden: true }],
+        columns: [{ text: t`Name` }, { text: t`Kind` }, { text: t`Details`, wide: true }, { text: t`Actions`, hidden: true }],
         rows: rowsOf(request, left, await actorNames(storesOf(request), left.keys, ({ createdBy }) => createdBy)),
       })}
       ${left.keys.length > 1 && press(request, 'revokeAll', '', '')}`;
-    const nothing = { title: 'There is nothing', text: 'There is no API key, webhook or schedule of this person in the organisation.' };
-    const [errors, status] = error === undefined ? [[], 200] : [[{ field: null, text: error }], 409];
+    const nothing = { title: t`There is nothing`, text: t`There is no API key, webhook or schedule of this person in the organisation.` };
+    const [errors, status] = error === undefined ? [[], 200] : [[{ field: null, text: tr(error) }], 409];
     const frame = { request, title, trail: [above], active: own ? 'account' : 'members', errors, done } as const;
     return reply.page(titledPage({ ...frame, body: isNothing(left) ? emptyState(nothing) : list }), { status });
   }
@@ -136,33 +137,34 @@ export const leftBehindPages: FastifyPluginAsync = async (scope) => {
   });
 };
 
-function rowsOf(request: FastifyRequest, { keys, webhooks, schedules }: LeftBehind, names: ActorNames): (readonly Html[])[] {
-  const row = (id: string, name: string, href: string | null, kind: Html, details: Html, wanted: readonly ButtonName[]) => [
+function rowsOf(request: FastifyRequest, { keys, webhooks, schedules }: LeftBehind, names: ActorNames): (readonly HtmlValue[])[] {
+  const row = (id: string, name: string, href: string | null, kind: HtmlValue, details: HtmlValue, wanted: readonly ButtonName[]) => [
     href === null ? html`${name}` : link(name, href),
     kind,
     details,
     actions(...wanted.map((one) => press(request, one, id, name))),
   ];
   const detailsOf = (key: ApiKey) =>
-    html`${scopesText(key)}. Created by ${names(key.createdBy)} ${limitText(key)}. Last used: ${lastUse(key)}`;
+    t`${scopesText(key)}. Created by ${names(key.createdBy)} ${limitText(key)}. Last used: ${lastUse(key)}`;
   return [
-    ...keys.map((one) => row(one.id, one.name, null, html`API key ${endOf(one)}`, detailsOf(one), ['revoke', 'adopt'])),
+    ...keys.map((one) => row(one.id, one.name, null, t`API key ${endOf(one)}`, detailsOf(one), ['revoke', 'adopt'])),
     ...webhooks.map((one) => {
       const buttons = one.disabled === null ? (['disable', 'deleteWebhook'] as const) : (['deleteWebhook'] as const);
-      return row(one.id, one.name, `${WEBHOOKS_PATH}/${one.id}`, html`Webhook ${stateOf(one)}`, html`Sends to ${hostOf(one)}`, buttons);
+      return row(one.id, one.name, `${WEBHOOKS_PATH}/${one.id}`, t`Webhook ${stateOf(one)}`, t`Sends to ${hostOf(one)}`, buttons);
     }),
     ...schedules.map((one) => {
       const buttons = one.suspended ? (['deleteSchedule'] as const) : (['suspend', 'deleteSchedule'] as const);
-      const state = one.suspended ? badge('plain', 'Suspended') : badge('good', 'Active');
+      const state = one.suspended ? badge('plain', t`Suspended`) : badge('good', t`Active`);
       const id = `${one.namespace}/${one.name}`;
-      return row(id, one.name, schedulePath(one), html`Schedule ${state}`, html`Scans ${one.site}`, buttons);
+      return row(id, one.name, schedulePath(one), t`Schedule ${state}`, t`Scans ${one.site}`, buttons);
     }),
   ];
 }
 
 /** A button, for those who may press it. @param of the name of what it is about */
 function press(request: FastifyRequest, name: ButtonName, id: string, of: string): Html | null {
-  const { needs, text, ask } = BUTTONS[name];
+  const { needs, ask } = BUTTONS[name];
+  const text = tr(BUTTONS[name].text);
   const person = personOf(request);
   // A key of one's own is adopted already.
   if (!mayCall(callerOf(request), needs) || (name === 'adopt' && person === request.viewer!.email)) return null;
@@ -170,6 +172,6 @@ function press(request: FastifyRequest, name: ButtonName, id: string, of: string
   const action = leftBehindPath(person);
   const trigger = { text, kind: 'quiet', hiddenText: of } as const;
   if (ask === undefined) return html`<form method="post" action="${action}">${fields}${button(trigger)}</form>`;
-  const question = { title: of === '' ? `${text}?` : `${text} ${of}?`, text: ask, confirm: text, cancel: 'Cancel' };
+  const question = { title: of === '' ? t`${text}?` : t`${text} ${of}?`, text: tr(ask), confirm: text, cancel: t`Cancel` };
   return confirmedForm({ ...question, id: `${name}-${id.replace('/', '-')}`, action, fields, trigger });
 }

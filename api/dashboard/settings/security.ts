@@ -9,6 +9,7 @@ import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../../report/html/html.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import { requireReauthentication } from '../second-factor/confirm.ts';
+import { t } from '../../web/texts.ts';
 
 const PATH = '/dashboard/settings/security';
 const PERMISSION = { config: { permission: 'members:write' } } as const;
@@ -35,7 +36,7 @@ export const securityPages: FastifyPluginAsync = async (scope) => {
       return show(
         request,
         reply,
-        [{ field: null, text: 'Set up a second factor for yourself first. Otherwise you would be locked out at once.' }],
+        [{ field: null, text: t`Set up a second factor for yourself first. Otherwise you would be locked out at once.` }],
         409,
       );
     await stores.organisations.setRequireSecondFactor(id, required);
@@ -57,25 +58,25 @@ function securityPage({ request, required, without, saved, errors }: SecurityPag
   const { displayName } = callerOf(request).organisation;
   return titledPage({
     request,
-    title: 'Security',
+    title: t`Security`,
     active: 'security',
     errors,
-    done: saved ? 'The setting is saved.' : null,
+    done: saved ? t`The setting is saved.` : null,
     narrow: true,
-    body: html`<h2>Second factor</h2>
+    body: html`<h2>${t`Second factor`}</h2>
       <p>
         ${
           required
-            ? html`${displayName} requires a second factor. People without one can only set one up.`
-            : html`${displayName} does not require a second factor. If it does, people without one can only set one up.`
+            ? t`${displayName} requires a second factor. People without one can only set one up.`
+            : t`${displayName} does not require a second factor. If it does, people without one can only set one up.`
         }
-        Sign-in at an identity provider counts as one. API keys are not affected.
+        ${t`Sign-in at an identity provider counts as one. API keys are not affected.`}
       </p>
-      ${without.length === 0 ? html`<p>All members have one.</p>` : html`<p>Without one:</p><ul>${without.map((email) => html`<li>${email}</li>`)}</ul>`}
+      ${without.length === 0 ? html`<p>${t`All members have one.`}</p>` : html`<p>${t`Without one:`}</p><ul>${without.map((email) => html`<li>${email}</li>`)}</ul>`}
       <form method="post" action="${PATH}/second-factor">
         ${csrfField(request)} <input type="hidden" name="required" value="${required ? 'no' : 'yes'}" />
-        ${button({ text: required ? 'Make the second factor optional' : 'Require a second factor', kind: required ? 'secondary' : 'primary' })}
+        ${button({ text: required ? t`Make the second factor optional` : t`Require a second factor`, kind: required ? 'secondary' : 'primary' })}
       </form>
-      <p>${link('Your own second factors', FACTORS_PATH)}</p>`,
+      <p>${link(t`Your own second factors`, FACTORS_PATH)}</p>`,
   });
 }

@@ -26,16 +26,17 @@ import type { ActorNames } from '../names.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import type { Delivery } from '../../../stores/outbox/deliveries.ts';
 import type { Attempt } from '../../../stores/outbox/entries.ts';
+import { count, forms, m, t, tr } from '../../web/texts.ts';
 
-const DISABLED: Readonly<Record<DisabledReason, string>> = { requested: 'Disabled', gone: 'Stopped: 410', failing: 'Stopped: failing' };
+const DISABLED: Readonly<Record<DisabledReason, string>> = { requested: m`Disabled`, gone: m`Stopped: 410`, failing: m`Stopped: failing` };
 
 export const stateOf = ({ disabled, failingSince }: Webhook): Html => {
-  if (disabled !== null) return badge(disabled.reason === 'requested' ? 'plain' : 'bad', DISABLED[disabled.reason]);
-  return failingSince === null ? badge('good', 'Enabled') : badge('warn', 'Failing');
+  if (disabled !== null) return badge(disabled.reason === 'requested' ? 'plain' : 'bad', tr(DISABLED[disabled.reason]));
+  return failingSince === null ? badge('good', t`Enabled`) : badge('warn', t`Failing`);
 };
 
 /** For pages of an installation that sends none. */
-export const offNotice = (): Html => notice({ kind: 'warn', title: 'Webhooks are off', body: messageOf(new ApiError('webhooks_off')) });
+export const offNotice = (): Html => notice({ kind: 'warn', title: t`Webhooks are off`, body: messageOf(new ApiError('webhooks_off')) });
 
 export interface WebhookListPage {
   request: FastifyRequest;
@@ -48,35 +49,35 @@ export interface WebhookListPage {
 }
 
 export function webhookListPage({ request, webhooks, names, done, on }: WebhookListPage): Html {
-  const body = html`<p class="lead">A webhook sends events to an address of yours: a scan has ended, a schedule got worse, or few credits are left.</p>
-    ${on ? html`<p>${linkButton({ text: 'Create a webhook', href: `${WEBHOOKS_PATH}/new`, kind: 'primary' })}</p>` : offNotice()}
+  const body = html`<p class="lead">${t`A webhook sends events to an address of yours: a scan has ended, a schedule got worse, or few credits are left.`}</p>
+    ${on ? html`<p>${linkButton({ text: t`Create a webhook`, href: `${WEBHOOKS_PATH}/new`, kind: 'primary' })}</p>` : offNotice()}
     ${
       webhooks.length === 0 && !on
         ? null
         : webhooks.length === 0
-          ? emptyState({ title: 'There is no webhook yet', text: 'Create one to get a message when a scan has ended.' })
+          ? emptyState({ title: t`There is no webhook yet`, text: t`Create one to get a message when a scan has ended.` })
           : table({
               id: 'webhooks',
-              caption: 'Webhooks',
+              caption: t`Webhooks`,
               captionHidden: true,
               columns: [
-                { text: 'Name' },
-                { text: 'Address', wide: true },
-                { text: 'State' },
-                { text: 'Events', wide: true },
-                { text: 'Declared by' },
+                { text: t`Name` },
+                { text: t`Address`, wide: true },
+                { text: t`State` },
+                { text: t`Events`, wide: true },
+                { text: t`Declared by` },
               ],
               rows: webhooks.map((webhook) => [
                 link(webhook.name, `${WEBHOOKS_PATH}/${webhook.id}`),
                 hostOf(webhook),
                 stateOf(webhook),
                 webhook.events.join(', '),
-                webhook.managedBy === 'manifest' ? 'The manifest' : names(webhook.createdBy),
+                webhook.managedBy === 'manifest' ? t`The manifest` : names(webhook.createdBy),
               ]),
             })
     }
-    <p>An organisation can have ${WEBHOOKS_MAX} webhooks, in addition to those of its manifest.</p>`;
-  return titledPage({ request, title: 'Webhooks', active: 'webhooks', done, body });
+    <p>${t`An organisation can have ${WEBHOOKS_MAX} webhooks, in addition to those of its manifest.`}</p>`;
+  return titledPage({ request, title: t`Webhooks`, active: 'webhooks', done, body });
 }
 
 interface WebhookPage {
@@ -96,43 +97,43 @@ export function webhookPage({ request, webhook, names, deliveries, first, nextCu
   const path = `${WEBHOOKS_PATH}/${webhook.id}`;
   const body = html`${on ? problemOf(webhook) : offNotice()}
     ${definitions([
-      ['State', stateOf(webhook)],
-      ['Address', html`<span class="address">${webhook.url}</span>`],
-      ['Events', webhook.events.join(', ')],
-      ['Format', webhook.format],
-      ['Credits', `credits.low below ${webhook.creditsBelow}`],
-      ['Created', html`${time(webhook.createdAt)} by ${names(webhook.createdBy)}`],
+      [t`State`, stateOf(webhook)],
+      [t`Address`, html`<span class="address">${webhook.url}</span>`],
+      [t`Events`, webhook.events.join(', ')],
+      [t`Format`, webhook.format],
+      [t`Credits`, t`credits.low below ${webhook.creditsBelow}`],
+      [t`Created`, t`${time(webhook.createdAt)} by ${names(webhook.createdBy)}`],
     ])}
     ${buttons(request, webhook, path, on)}
-    <h2>Deliveries</h2>
-    <p>The newest first. They are kept for 30 days.</p>
+    <h2>${t`Deliveries`}</h2>
+    <p>${t`The newest first. They are kept for 30 days.`}</p>
     ${deliveries.length === 0 ? noDeliveries(first) : deliveries.map((one) => deliveryBlock(request, one, path, on && webhook.disabled === null))}
     ${pagination({ previous: first ? null : path, next: nextCursor === null ? null : `${path}?cursor=${nextCursor}` })}`;
-  const trail = [{ text: 'Webhooks', href: WEBHOOKS_PATH }];
+  const trail = [{ text: t`Webhooks`, href: WEBHOOKS_PATH }];
   return titledPage({ request, title: webhook.name, active: 'webhooks', trail, done, body });
 }
 
 const noDeliveries = (first: boolean): Html =>
   first
-    ? emptyState({ title: 'Nothing was sent yet', text: 'Send a test to see whether the address is right.' })
-    : emptyState({ title: 'There are no more deliveries', text: 'The list ended with the part before.' });
+    ? emptyState({ title: t`Nothing was sent yet`, text: t`Send a test to see whether the address is right.` })
+    : emptyState({ title: t`There are no more deliveries`, text: t`The list ended with the part before.` });
 
 function problemOf({ disabled, failingSince, managedBy }: Webhook): HtmlValue {
   const enable =
     managedBy === 'api'
-      ? 'Enable it when the receiver works again.'
-      : 'Ask an administrator to enable it, or change its address in the manifest.';
+      ? t`Enable it when the receiver works again.`
+      : t`Ask an administrator to enable it, or change its address in the manifest.`;
   if (disabled?.reason === 'gone')
-    return notice({ kind: 'bad', title: 'The webhook is stopped', body: html`It answered 410 ${time(disabled.at)}. ${enable}` });
+    return notice({ kind: 'bad', title: t`The webhook is stopped`, body: t`It answered 410: ${time(disabled.at)}. ${enable}` });
   if (disabled?.reason === 'failing')
     return notice({
       kind: 'bad',
-      title: 'The webhook is stopped',
-      body: html`Every attempt failed for 5 days, until ${time(disabled.at)}. ${enable}`,
+      title: t`The webhook is stopped`,
+      body: t`Every attempt failed for 5 days, until ${time(disabled.at)}. ${enable}`,
     });
   if (disabled === null && failingSince !== null)
-    return notice({ kind: 'warn', title: 'The webhook fails', body: html`Every attempt has failed since ${time(failingSince)}.` });
-  return managedBy === 'manifest' && notice({ body: 'The manifest of the organisation declares this webhook; it is changed there.' });
+    return notice({ kind: 'warn', title: t`The webhook fails`, body: t`Every attempt has failed since ${time(failingSince)}.` });
+  return managedBy === 'manifest' && notice({ body: t`The manifest of the organisation declares this webhook; it is changed there.` });
 }
 
 const post = (request: FastifyRequest, action: string, text: string, hiddenText?: string): Html =>
@@ -142,19 +143,19 @@ function buttons(request: FastifyRequest, { managedBy, disabled, name }: Webhook
   const fields = csrfField(request);
   const own = managedBy === 'api';
   return actions(
-    on && disabled === null && post(request, `${path}/test`, 'Send a test'),
-    own && disabled === null && post(request, `${path}/disable`, 'Disable'),
-    own && on && disabled !== null && post(request, `${path}/enable`, 'Enable'),
+    on && disabled === null && post(request, `${path}/test`, t`Send a test`),
+    own && disabled === null && post(request, `${path}/disable`, t`Disable`),
+    own && on && disabled !== null && post(request, `${path}/enable`, t`Enable`),
     own &&
       confirmedForm({
         id: 'rotate',
         action: `${path}/rotate`,
         fields,
-        trigger: { text: 'Replace the secret' },
-        title: 'Replace the secret?',
-        text: 'For 24 hours, requests have a signature of both secrets.',
-        confirm: 'Replace it',
-        cancel: 'Keep it',
+        trigger: { text: t`Replace the secret` },
+        title: t`Replace the secret?`,
+        text: t`For 24 hours, requests have a signature of both secrets.`,
+        confirm: t`Replace it`,
+        cancel: t`Keep it`,
         kind: 'primary',
       }),
     own &&
@@ -162,48 +163,50 @@ function buttons(request: FastifyRequest, { managedBy, disabled, name }: Webhook
         id: 'rotate-leaked',
         action: `${path}/rotate`,
         fields: html`${fields} ${hiddenField('leaked', 'yes')}`,
-        trigger: { text: 'Replace a leaked secret' },
-        title: 'End the secret now?',
-        text: 'It signs no more at once. The receiver refuses requests until it has the new secret.',
-        confirm: 'End it now',
-        cancel: 'Keep it',
+        trigger: { text: t`Replace a leaked secret` },
+        title: t`End the secret now?`,
+        text: t`It signs no more at once. The receiver refuses requests until it has the new secret.`,
+        confirm: t`End it now`,
+        cancel: t`Keep it`,
       }),
     own &&
       confirmedForm({
         id: 'delete',
         action: `${path}/delete`,
         fields,
-        trigger: { text: 'Delete', kind: 'danger', hiddenText: name },
-        title: 'Delete this webhook?',
-        text: 'What waits for delivery is canceled, and the log is not shown any more. It cannot be undone.',
-        confirm: 'Delete it',
-        cancel: 'Keep it',
+        trigger: { text: t`Delete`, kind: 'danger', hiddenText: name },
+        title: t`Delete this webhook?`,
+        text: t`What waits for delivery is canceled, and the log is not shown any more. It cannot be undone.`,
+        confirm: t`Delete it`,
+        cancel: t`Keep it`,
       }),
   );
 }
 
 const STATES: Readonly<Record<DeliveryState, [kind: BadgeKind, text: string]>> = {
-  waiting: ['plain', 'Waiting'],
-  delivered: ['good', 'Delivered'],
-  failed: ['bad', 'Given up'],
-  canceled: ['plain', 'Canceled'],
+  waiting: ['plain', m`Waiting`],
+  delivered: ['good', m`Delivered`],
+  failed: ['bad', m`Given up`],
+  canceled: ['plain', m`Canceled`],
 };
+
+const ATTEMPTS = forms('{n} attempt', '{n} attempts');
 
 /** @param sendable whether it can be sent again */
 function deliveryBlock(request: FastifyRequest, delivery: Delivery, path: string, sendable: boolean): Html {
   const { id, type, state, createdAt, nextAt, attempts, message, body } = delivery;
   const [kind, text] = STATES[state];
-  const next = nextAt !== null && html` Tried next ${time(nextAt)}.`;
+  const next = nextAt !== null && html` ${t`Next attempt: ${time(nextAt)}.`}`;
   return html`<details class="delivery">
-    <summary>${badge(kind, text)} ${type}, ${time(createdAt)}, ${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}</summary>
-    <p>ID ${message}.${next}</p>
+    <summary>${badge(kind, tr(text))} ${type}, ${time(createdAt)}, ${count(ATTEMPTS, attempts.length)}</summary>
+    <p>${t`ID ${message}.${next}`}</p>
     ${attempts.length > 0 && html`<ol>${attempts.map((attempt) => html`<li>${attemptText(attempt)}</li>`)}</ol>`}
-    ${code({ id: `body-${id}`, text: body, label: 'Body', copy: false })}
-    ${sendable && post(request, `${path}/deliveries/${id}/replay`, 'Send again', `${type} ${message}`)}
+    ${code({ id: `body-${id}`, text: body, label: t`Body`, copy: false })}
+    ${sendable && post(request, `${path}/deliveries/${id}/replay`, t`Send again`, `${type} ${message}`)}
   </details>`;
 }
 
 function attemptText({ at, durationMs, statusCode, error, response }: Attempt): Html {
-  const outcome = durationMs === null ? 'under way, or interrupted' : `${statusCode ?? 'no answer'} after ${durationMs} ms`;
+  const outcome = durationMs === null ? t`under way, or interrupted` : t`${statusCode ?? t`no answer`} after ${durationMs} ms`;
   return html`${time(at)}: ${outcome}.${error !== null && ` ${error}`}${response && html` <q>${response}</q>`}`;
 }

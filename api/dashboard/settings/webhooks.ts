@@ -23,20 +23,21 @@ import type { Webhook } from '../../../stores/webhooks/webhooks.ts';
 import { actions, button, code, definitions, type FormError, hiddenField, link, linkButton, notice } from '../../web/components.ts';
 import { html, type Html } from '../../../report/html/html.ts';
 import { webhookListPage, webhookPage } from './webhook-pages.ts';
+import { m, t, tr } from '../../web/texts.ts';
 
 const PERMISSION = { config: { permission: 'webhooks:write' } } as const;
 const ONE = `${WEBHOOKS_PATH}/:webhook_id`;
 const PER_PAGE = 20;
 const DONE = {
-  deleted: 'The webhook was deleted.',
-  enabled: 'The webhook is enabled.',
-  disabled: 'The webhook is disabled. What waited for delivery is canceled.',
-  test: 'A test is on its way. Reload the page to see what became of it.',
-  replay: 'The delivery is sent again. Reload the page to see what became of it.',
+  deleted: m`The webhook was deleted.`,
+  enabled: m`The webhook is enabled.`,
+  disabled: m`The webhook is disabled. What waited for delivery is canceled.`,
+  test: m`A test is on its way. Reload the page to see what became of it.`,
+  replay: m`The delivery is sent again. Reload the page to see what became of it.`,
 };
-const BOTH_SIGN = 'For 24 hours, requests also have a signature of the secret before.';
+const BOTH_SIGN = m`For 24 hours, requests also have a signature of the secret before.`;
 
-const ONE_SIGNS = 'Until it has this one, it refuses requests: those before it sign no more.';
+const ONE_SIGNS = m`Until it has this one, it refuses requests: those before it sign no more.`;
 
 type One = { Params: { webhook_id: string } };
 type OneDelivery = { Params: { webhook_id: string; delivery_id: string } };
@@ -114,40 +115,40 @@ export const webhookPages: FastifyPluginAsync = async (scope) => {
   });
 };
 
-const FRAME = { active: 'webhooks', trail: [{ text: 'Webhooks', href: WEBHOOKS_PATH }], narrow: true } as const;
+const FRAME = { active: 'webhooks', trail: [{ text: m`Webhooks`, href: WEBHOOKS_PATH }], narrow: true } as const;
 
 const MEANINGS: Readonly<Record<WebhookEvent, string>> = {
-  'scan.completed': 'A scan is done, whether or not it passed.',
-  'scan.failed': 'A scan failed or was canceled.',
-  'schedule.regressed': 'The last scan of a schedule is worse than the one before it.',
-  'credits.low': 'Few credits are left.',
+  'scan.completed': m`A scan is done, whether or not it passed.`,
+  'scan.failed': m`A scan failed or was canceled.`,
+  'schedule.regressed': m`The last scan of a schedule is worse than the one before it.`,
+  'credits.low': m`Few credits are left.`,
 };
 
 export const WEBHOOK_FORM = schemaForm(NewWebhook, {
-  name: { label: 'Name', hint: 'What receives the events, such as "Chat of the web team".', enter: 'Enter a name.' },
+  name: { label: m`Name`, hint: m`What receives the events, such as "Chat of the web team".`, enter: m`Enter a name.` },
   url: {
-    label: 'Address',
-    hint: 'The URL that receives the events. Use https to keep them private.',
-    enter: 'Enter an absolute URL, such as https://example.com/hook.',
+    label: m`Address`,
+    hint: m`The URL that receives the events. Use https to keep them private.`,
+    enter: m`Enter an absolute URL, such as https://example.com/hook.`,
   },
   events: {
-    label: 'Events',
-    enter: 'Choose at least one event.',
+    label: m`Events`,
+    enter: m`Choose at least one event.`,
     choices: WEBHOOK_EVENTS.map((event) => ({ value: event, text: event, hint: MEANINGS[event] })),
   },
   format: {
-    label: 'Format',
+    label: m`Format`,
     choices: [
-      { value: 'json', text: 'JSON', hint: 'The event, signed as Standard Webhooks defines it.' },
-      { value: 'slack', text: 'Slack', hint: 'A message for an incoming webhook of Slack.' },
-      { value: 'teams', text: 'Microsoft Teams', hint: 'A card for the workflow "Post to a channel when a webhook request is received".' },
-      { value: 'mattermost', text: 'Mattermost', hint: 'A message for an incoming webhook of Mattermost.' },
+      { value: 'json', text: 'JSON', hint: m`The event, signed as Standard Webhooks defines it.` },
+      { value: 'slack', text: 'Slack', hint: m`A message for an incoming webhook of Slack.` },
+      { value: 'teams', text: 'Microsoft Teams', hint: m`A card for the workflow "Post to a channel when a webhook request is received".` },
+      { value: 'mattermost', text: 'Mattermost', hint: m`A message for an incoming webhook of Mattermost.` },
     ],
   },
   credits_below: {
-    label: 'Credits',
-    hint: 'credits.low is sent when fewer credits than this can be used.',
-    enter: 'Enter a whole number.',
+    label: m`Credits`,
+    hint: m`credits.low is sent when fewer credits than this can be used.`,
+    enter: m`Enter a whole number.`,
   },
 });
 
@@ -162,37 +163,37 @@ interface CreateWebhookPage {
 function createWebhookPage({ request, typed, formId, errors }: CreateWebhookPage): Html {
   const body = html`<form method="post" action="${WEBHOOKS_PATH}/new" novalidate>
     ${csrfField(request)} ${hiddenField('form_id', formId)} ${WEBHOOK_FORM.controls(typed, errors)}
-    ${actions(button({ text: 'Create webhook', kind: 'primary' }), linkButton({ text: 'Cancel', href: WEBHOOKS_PATH, kind: 'quiet' }))}
+    ${actions(button({ text: t`Create webhook`, kind: 'primary' }), linkButton({ text: t`Cancel`, href: WEBHOOKS_PATH, kind: 'quiet' }))}
   </form>`;
-  return titledPage({ ...FRAME, request, title: 'Create a webhook', errors, body });
+  return titledPage({ ...FRAME, request, title: t`Create a webhook`, errors, body });
 }
 
 /** @param before what holds for the secret before; null for a new webhook */
 function secretPage(request: FastifyRequest, webhook: Webhook, secret: string, before: string | null): Html {
   const body = html`${notice({
     kind: 'warn',
-    title: 'Copy the secret now',
-    body: 'It is shown on this page only, and never again. If it is lost, replace it.',
+    title: t`Copy the secret now`,
+    body: t`It is shown on this page only, and never again. If it is lost, replace it.`,
     announce: true,
   })}
-    <div data-secret data-forgotten="The secret is not shown any more.">
-      ${code({ id: 'webhook-secret', text: secret, label: 'Secret', inline: true })}
+    <div data-secret data-forgotten="${t`The secret is not shown any more.`}">
+      ${code({ id: 'webhook-secret', text: secret, label: t`Secret`, inline: true })}
     </div>
     ${definitions([
-      ['Name', webhook.name],
-      ['Address', hostOf(webhook)],
-      ['Events', webhook.events.join(', ')],
+      [t`Name`, webhook.name],
+      [t`Address`, hostOf(webhook)],
+      [t`Events`, webhook.events.join(', ')],
     ])}
-    <p>The receiver verifies the signature of each request with the secret. ${before}</p>
-    <p>${linkButton({ text: 'I have saved the secret', href: `${WEBHOOKS_PATH}/${webhook.id}` })}</p>`;
-  const title = before === null ? 'Your new webhook' : 'The new secret of the webhook';
+    <p>${t`The receiver verifies the signature of each request with the secret.`} ${before !== null && tr(before)}</p>
+    <p>${linkButton({ text: t`I have saved the secret`, href: `${WEBHOOKS_PATH}/${webhook.id}` })}</p>`;
+  const title = before === null ? t`Your new webhook` : t`The new secret of the webhook`;
   return titledPage({ ...FRAME, request, title, body });
 }
 
 /** The form was sent again, as by a reload. */
 function webhookCreatedPage(request: FastifyRequest): Html {
-  const body = html`<p class="lead">This form has created a webhook, and its secret is shown only once. No second webhook was created.</p>
-    <p>If you have not saved the secret, open the webhook in the ${link('list of webhooks', WEBHOOKS_PATH)}, and replace it.</p>
-    ${actions(linkButton({ text: 'Show the webhooks', href: WEBHOOKS_PATH, kind: 'primary' }))}`;
-  return titledPage({ ...FRAME, request, title: 'The webhook was created before', body });
+  const body = html`<p class="lead">${t`This form has created a webhook, and its secret is shown only once. No second webhook was created.`}</p>
+    <p>${t`If you have not saved the secret, open the webhook in the ${link(t`list of webhooks`, WEBHOOKS_PATH)}, and replace it.`}</p>
+    ${actions(linkButton({ text: t`Show the webhooks`, href: WEBHOOKS_PATH, kind: 'primary' }))}`;
+  return titledPage({ ...FRAME, request, title: t`The webhook was created before`, body });
 }

@@ -21,11 +21,12 @@ import { addressOf, attributes, html, type Html, NOTHING } from '../../../report
 import type { ListedSite, SiteQuery } from '../../scans/sites.ts';
 import { firstSteps, type Steps } from '../credits.ts';
 import { ALL_SCANS, choiceFilter, listHref, positionOf, textFilter, VERDICT_CHOICES } from '../scans/list-query.ts';
-import { count, nothingYet, number, partsOf, stateBadge, violations } from '../scans/words.ts';
+import { count, nothingYet, number, partsOf, PHASE_WORDS, stateBadge, verdictWords, violations } from '../scans/words.ts';
 import { sparkline } from '../scans/trend.ts';
 import { VERDICTS } from '../../../stores/scans/scan-search.ts';
 import { encodeCursor } from '../../http/pagination.ts';
 import { changesCell, endBadge, optionsText, otherGroup, scanLink } from './page.ts';
+import { forms, t, tr } from '../../web/texts.ts';
 
 export const OTHERS_LISTED = 3;
 
@@ -52,8 +53,8 @@ const REFRESH_SECONDS = 10;
 export const SITES_FRAGMENT = '/dashboard/site-rows';
 
 export function siteListBody(data: SiteListData): Html {
-  const newScan = linkButton({ text: 'New scan', href: '/dashboard/scans/new', kind: 'primary' });
-  const title = data.query.hidden ? 'Hidden sites' : 'Sites';
+  const newScan = linkButton({ text: t`New scan`, href: '/dashboard/scans/new', kind: 'primary' });
+  const title = data.query.hidden ? t`Hidden sites` : t`Sites`;
   return html`<div class="page-head"><h1>${title}</h1>${data.permissions.includes('scans:write') && newScan}</div>
     ${data.steps === null && filterForm(data.query)} ${siteListFragment(data)}`;
 }
@@ -70,21 +71,21 @@ export function siteListFragment(data: SiteListData): Html {
     ${inProgress(data)} ${sites.length === 0 ? noSites(data) : siteTable(sites)} ${pages(query, next)}
     ${
       sites.length > 0 &&
-      html`<p>${link('Download CSV', sitesHref({ ...query, after: null }, SITES_CSV))}${
+      html`<p>${link(t`Download CSV`, sitesHref({ ...query, after: null }, SITES_CSV))}${
         !query.hidden && data.hidden > 0 && html` · ${link(count(HIDDEN, data.hidden), HIDDEN_SITES_PATH)}`
       }</p>`
     }
   </div>`;
 }
 
-const HIDDEN = { one: '{n} hidden site', other: '{n} hidden sites' };
+const HIDDEN = forms('{n} hidden site', '{n} hidden sites');
 
 function filterForm(query: SiteQuery): Html {
   const active = activeSiteFilters(query);
-  const form = html`<form class="fields-inline" method="get" action="${DASHBOARD_PATH}" role="search" aria-label="Sites">
-    ${query.hidden && hiddenField('hidden', 'yes')} ${textFilter('q', 'Site contains', query.search)}
-    ${choiceFilter('verdict', 'Verdict', query.verdict, VERDICT_CHOICES)}
-    <div class="actions">${button({ text: 'Filter' })}${active > 0 && link('Clear filters', DASHBOARD_PATH)}</div>
+  const form = html`<form class="fields-inline" method="get" action="${DASHBOARD_PATH}" role="search" aria-label="${t`Sites`}">
+    ${query.hidden && hiddenField('hidden', 'yes')} ${textFilter('q', t`Site contains`, query.search)}
+    ${choiceFilter('verdict', t`Verdict`, query.verdict, VERDICT_CHOICES)}
+    <div class="actions">${button({ text: t`Filter` })}${active > 0 && link(t`Clear filters`, DASHBOARD_PATH)}</div>
   </form>`;
   return filters({ form, active });
 }
@@ -96,47 +97,47 @@ const pages = (query: SiteQuery, next: Position | null): Html =>
   pagination({
     previous: query.after && sitesHref({ ...query, after: null }),
     next: next && sitesHref({ ...query, after: next }),
-    words: { previous: 'First sites', next: 'More sites' },
+    words: { previous: t`First sites`, next: t`More sites` },
   });
 
 /** Changes when a scan ends. */
 const announcement = (first: ListedSite | undefined): string =>
   first === undefined
     ? ''
-    : `Last scan: ${first.host.name ?? first.host.site}, ${first.newest.phase}${first.newest.passed === false ? ', did not pass' : ''}.`;
+    : t`Last scan: ${first.host.name ?? first.host.site}, ${verdictWords(first.newest)?.text ?? tr(PHASE_WORDS[first.newest.phase].text)}.`;
 
 function inProgress({ live: { rows, more } }: SiteListData): Html {
   if (rows.length === 0) return NOTHING;
   const all = listHref({ ...ALL_SCANS, state: 'live' });
   return html`<section id="in-progress" aria-labelledby="in-progress-title">
-    <h2 class="heading-small" id="in-progress-title">In progress</h2>
+    <h2 class="heading-small" id="in-progress-title">${t`In progress`}</h2>
     <ul>
       ${rows.map(({ id, options, phase }) => {
         const { host, path } = partsOf(options.url);
         return html`<li id="live-${id}">${link(html`<span class="address">${host}<wbr />${path}</span>`, `/dashboard/scans/${id}`)} ${stateBadge(phase)}</li>`;
       })}
     </ul>
-    ${more && html`<p>${link('All scans in progress', all)}</p>`}
+    ${more && html`<p>${link(t`All scans in progress`, all)}</p>`}
   </section>`;
 }
 
-const COLUMNS: readonly Column[] = [
-  { text: 'Site', class: 'scan-site' },
-  { text: 'Verdict' },
-  { text: 'Score', numeric: true },
-  { text: 'Violations' },
-  { text: 'Since the baseline' },
-  { text: 'Last scan', class: 'scan-time' },
-  { text: 'Next run', class: 'scan-time' },
+const columns = (): readonly Column[] => [
+  { text: t`Site`, class: 'scan-site' },
+  { text: t`Verdict` },
+  { text: t`Score`, numeric: true },
+  { text: t`Violations` },
+  { text: t`Since the baseline` },
+  { text: t`Last scan`, class: 'scan-time' },
+  { text: t`Next run`, class: 'scan-time' },
 ];
 
 const siteTable = (sites: readonly ListedSite[]): Html =>
   table({
     id: 'site-table',
     bodyId: 'site-rows',
-    caption: 'Sites, that of the newest scan first',
+    caption: t`Sites, that of the newest scan first`,
     captionHidden: true,
-    columns: COLUMNS,
+    columns: columns(),
     rows: sites.map(siteRow),
   });
 
@@ -150,14 +151,14 @@ function siteRow(listed: ListedSite): TableRow {
         <span class="small soft address">${host.name !== null && `${host.site}: `}${optionsText(newest)}</span> ${otherGroups(listed)}`,
       endBadge(newest),
       done?.outcome
-        ? html`${number(done.outcome.score)} ${sparkline('Score', points.map(({ score }) => score), SCORE_SPAN)}` // prettier-ignore
-        : nothingYet,
+        ? html`${number(done.outcome.score)} ${sparkline(t`Score`, points.map(({ score }) => score), SCORE_SPAN)}` // prettier-ignore
+        : nothingYet(),
       done?.outcome
-        ? html`${violations(done.outcome.violations)} ${sparkline('Violations', points.map((point) => point.violations))}` // prettier-ignore
-        : nothingYet,
-      done === null ? nothingYet : changesCell(done),
-      html`${scanLink(newest)}${done !== null && done.id !== newest.id && html`<span class="small soft">Result of ${scanLink(done)}</span>`}`,
-      nextAt === null ? nothingYet : time(nextAt),
+        ? html`${violations(done.outcome.violations)} ${sparkline(t`Violations`, points.map((point) => point.violations))}` // prettier-ignore
+        : nothingYet(),
+      done === null ? nothingYet() : changesCell(done),
+      html`${scanLink(newest)}${done !== null && done.id !== newest.id && html`<span class="small soft">${t`Result of ${scanLink(done)}`}</span>`}`,
+      nextAt === null ? nothingYet() : time(nextAt),
     ],
   };
 }
@@ -172,29 +173,29 @@ function otherGroups({ host: { site, groups }, others }: ListedSite): Html {
   return html`<details class="small" id="others-${site}">
     <summary>${count(OTHERS, groups.length - 1)}</summary>
     <ul>
-      ${others.map((other) => html`<li>${otherGroup(other)}</li>`)} ${more > 0 && html`<li>${link(`${number(more)} more`, sitePath(site))}</li>`}
+      ${others.map((other) => html`<li>${otherGroup(other)}</li>`)} ${more > 0 && html`<li>${link(t`${more} more`, sitePath(site))}</li>`}
     </ul>
   </details>`;
 }
 
-const OTHERS = { one: '{n} other configuration', other: '{n} other configurations' };
+const OTHERS = forms('{n} other configuration', '{n} other configurations');
 
 function noSites({ query, next, steps, live, hidden, permissions, baseUrl }: SiteListData): Html {
   if (next !== null)
-    return emptyState({ title: 'No match so far', text: 'None of the sites that were searched matches. Continue with more sites.' });
+    return emptyState({ title: t`No match so far`, text: t`None of the sites that were searched matches. Continue with more sites.` });
   if (activeSiteFilters(query) > 0)
     return emptyState({
-      title: 'No site matches',
-      text: 'Change the filters, or show all sites.',
-      action: linkButton({ text: 'Clear filters', href: sitesHref(ALL_SITES) }),
+      title: t`No site matches`,
+      text: t`Change the filters, or show all sites.`,
+      action: linkButton({ text: t`Clear filters`, href: sitesHref(ALL_SITES) }),
     });
-  if (query.after !== null) return emptyState({ title: 'No more sites', text: 'The list ended with the part before.' });
-  if (hidden > 0) return emptyState({ title: 'All sites are hidden', text: link(count(HIDDEN, hidden), HIDDEN_SITES_PATH) });
+  if (query.after !== null) return emptyState({ title: t`No more sites`, text: t`The list ended with the part before.` });
+  if (hidden > 0) return emptyState({ title: t`All sites are hidden`, text: link(count(HIDDEN, hidden), HIDDEN_SITES_PATH) });
   if (steps !== null && !steps.scan) return html`${firstSteps(steps, permissions)} ${firstCommand(baseUrl)}`;
   return emptyState({
-    title: 'No site yet',
+    title: t`No site yet`,
     text:
-      live.rows.length > 0 ? 'The site appears here when its first scan has ended.' : 'A site appears here when a scan of it has ended.',
+      live.rows.length > 0 ? t`The site appears here when its first scan has ended.` : t`A site appears here when a scan of it has ended.`,
   });
 }
 
@@ -221,8 +222,8 @@ export const activeSiteFilters = ({ search, verdict, hidden }: SiteQuery): numbe
 /** @param baseUrl the address of this service */
 const firstCommand = (baseUrl: string): Html =>
   card({
-    title: 'From the command line',
-    body: html`<p>With an API key, in a terminal or in a pipeline:</p>
-      ${code({ id: 'first-command', label: 'the command', text: `CURBCUT_URL=${baseUrl} CURBCUT_API_KEY=svc_live_… curbcut scan https://example.com/` })}
-      <p>New sites and scans appear here by themselves.</p>`,
+    title: t`From the command line`,
+    body: html`<p>${t`With an API key, in a terminal or in a pipeline:`}</p>
+      ${code({ id: 'first-command', label: t`the command`, text: `CURBCUT_URL=${baseUrl} CURBCUT_API_KEY=svc_live_… curbcut scan https://example.com/` })}
+      <p>${t`New sites and scans appear here by themselves.`}</p>`,
   });

@@ -34,10 +34,11 @@ import { errorOf } from '../forms.ts';
 import { addressOf, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { ALL_SCANS, listHref } from '../scans/list-query.ts';
 import { scheduleTable } from '../schedules/pages.ts';
-import { nothingYet, number, originOf, pagesText, partsOf, PHASE_WORDS, stateBadge, verdictBadge } from '../scans/words.ts';
+import { nothingYet, number, originOf, pagesText, partsOf, stateBadge, verdictBadge } from '../scans/words.ts';
 import { hasOwnRules } from '../../scans/sites.ts';
 import { scanTable } from '../scans/list.ts';
 import { trendChart, type TrendPoint } from '../scans/trend.ts';
+import { t } from '../../web/texts.ts';
 
 export interface SitePageData {
   host: SiteLabel;
@@ -67,27 +68,27 @@ export interface SitePageData {
 export function sitePageBody(data: SitePageData): Html {
   const { host, site, newest, done, trend, mayWrite, mayDelete, errors } = data;
   const name = host.name ?? site.site;
-  return html`${errorSummary(errors)} ${breadcrumb([{ text: 'Sites', href: DASHBOARD_PATH }, { text: name }])}
+  return html`${errorSummary(errors)} ${breadcrumb([{ text: t`Sites`, href: DASHBOARD_PATH }, { text: name }])}
     <div class="page-head">
       <h1><span class="address">${name}</span></h1>
       <p class="badges">${endBadge(newest)}</p>
     </div>
     <p>
-      ${host.name !== null && html`<span class="address">${site.site}</span>: `}${optionsText(newest)}. Only scans with these options are
-      compared here.
+      ${host.name !== null && html`<span class="address">${site.site}</span>: `}${optionsText(newest)}.
+      ${t`Only scans with these options are compared here.`}
     </p>
-    ${host.hidden && notice({ body: html`This site is hidden in the list of sites. ${link('Show the hidden sites', HIDDEN_SITES_PATH)}.` })}
+    ${host.hidden && notice({ body: t`This site is hidden in the list of sites. ${link(t`Show the hidden sites`, HIDDEN_SITES_PATH)}.` })}
     ${newest.id !== done?.id && withoutResult(newest)} ${done?.outcome && lastResult(data, done, done.outcome)} ${trendChart(trend, { open: true })}
     ${schedulesOf(data)} ${latestScans(data)} ${otherScans(data)} ${mayWrite && labelForm(data)}
-    ${mayDelete && actions(link('Delete this site', `${sitePath(site.site)}/delete`))}`;
+    ${mayDelete && actions(link(t`Delete this site`, `${sitePath(site.site)}/delete`))}`;
 }
 
 function withoutResult(row: ScanRow): Html {
   const { id, phase, message } = row;
   return notice({
     kind: phase === 'failed' ? 'bad' : 'warn',
-    title: `The last scan: ${PHASE_WORDS[phase].text.toLowerCase()}`,
-    body: html`${message} ${link('See the scan', scanPath(id))}.`,
+    title: phase === 'failed' ? t`The last scan failed` : t`The last scan was canceled`,
+    body: html`${message} ${link(t`See the scan`, scanPath(id))}.`,
   });
 }
 
@@ -97,44 +98,44 @@ function lastResult({ newest, names }: SitePageData, row: ScanRow, { score, viol
   const difference = baseline?.difference;
   const { text, who } = originOf(row, names);
   return html`<section class="card" aria-labelledby="result-title">
-    <h2 id="result-title">Last result</h2>
+    <h2 id="result-title">${t`Last result`}</h2>
     <div class="columns">
       <div>
-        ${figure({ value: number(score), of: 'of 100', label: 'score', kind: passed === false ? 'bad' : passed ? 'good' : 'note' })}
+        ${figure({ value: number(score), of: t`of 100`, label: t`score`, kind: passed === false ? 'bad' : passed ? 'good' : 'note' })}
         ${row.id !== newest.id && html`<p>${endBadge(row)}</p>`}
       </div>
-      <div>${figure({ value: number(total), label: total === 1 ? 'violation' : 'violations' })} ${severityCounts(severities)}</div>
+      <div>${figure({ value: number(total), label: total === 1 ? t`violation` : t`violations` })} ${severityCounts(severities)}</div>
       ${
         difference !== undefined &&
         html`<div>
-          ${figure({ value: number(difference.new), label: 'new since the baseline', kind: difference.new > 0 ? 'bad' : 'good' })}
-          ${figure({ value: number(difference.fixed), label: 'fixed since the baseline', kind: difference.fixed > 0 ? 'good' : undefined })}
+          ${figure({ value: number(difference.new), label: t`new since the baseline`, kind: difference.new > 0 ? 'bad' : 'good' })}
+          ${figure({ value: number(difference.fixed), label: t`fixed since the baseline`, kind: difference.fixed > 0 ? 'good' : undefined })}
         </div>`
       }
     </div>
-    <p class="soft">Scan of ${time(row.createdAt)}. Started by ${text}${who !== null && html` (<span class="address">${who}</span>)`}.</p>
-    ${difference === undefined && html`<p>The scan was not compared with a baseline. ${link('Compare it with the scan before it', differencePath(id))}.</p>`}
-    <p>${linkButton({ text: 'See causes and pages', href: scanPath(id), kind: 'primary' })}</p>
+    <p class="soft">${t`Scan of ${time(row.createdAt)}. Started by ${html`${text}${who !== null && html` (<span class="address">${who}</span>)`}`}.`}</p>
+    ${difference === undefined && html`<p>${t`The scan was not compared with a baseline. ${link(t`Compare it with the scan before it`, differencePath(id))}.`}</p>`}
+    <p>${linkButton({ text: t`See causes and pages`, href: scanPath(id), kind: 'primary' })}</p>
   </section>`;
 }
 
 function schedulesOf({ schedules, newest, mayWrite, watch }: SitePageData): Html {
-  const none = html`<p>No schedule scans this site with these options.</p>`;
+  const none = html`<p>${t`No schedule scans this site with these options.`}</p>`;
   const create = addressOf(`${SCHEDULES_PATH}/new`, { url: newest.options.url });
   return html`<section aria-labelledby="schedules-title">
-    <h2 id="schedules-title">Schedules</h2>
+    <h2 id="schedules-title">${t`Schedules`}</h2>
     ${schedules.length === 0 ? none : scheduleTable(schedules)}
-    ${mayWrite && html`<p>${link('Schedule scans of this site', create)}</p>`} ${watch}
+    ${mayWrite && html`<p>${link(t`Schedule scans of this site`, create)}</p>`} ${watch}
   </section>`;
 }
 
 function latestScans({ site, latest, names }: SitePageData): Html {
   return html`<section aria-labelledby="latest-title">
-    <h2 id="latest-title">Latest scans</h2>
+    <h2 id="latest-title">${t`Latest scans`}</h2>
     ${scanTable(latest, names)}
     <ul>
-      <li>${link(`All scans of ${site.site}`, listHref({ ...ALL_SCANS, site: site.site }))}</li>
-      <li>${link(`Known issues of ${site.site}`, addressOf(KNOWN_ISSUES_PATH, { site: site.site }))}</li>
+      <li>${link(t`All scans of ${site.site}`, listHref({ ...ALL_SCANS, site: site.site }))}</li>
+      <li>${link(t`Known issues of ${site.site}`, addressOf(KNOWN_ISSUES_PATH, { site: site.site }))}</li>
     </ul>
   </section>`;
 }
@@ -142,7 +143,7 @@ function latestScans({ site, latest, names }: SitePageData): Html {
 function otherScans({ others }: SitePageData): Html {
   if (others.length === 0) return NOTHING;
   return card({
-    title: 'Scans of this site with other options',
+    title: t`Scans of this site with other options`,
     body: html`<ul>
       ${others.map((other) => html`<li>${otherGroup(other)}</li>`)}
     </ul>`,
@@ -159,21 +160,21 @@ export const SITE_NAME_MAX = 100;
 function labelForm({ host: { site, name, hidden }, csrf, errors }: SitePageData): Html {
   return foldedCard({
     id: 'label',
-    title: 'Name and visibility',
+    title: t`Name and visibility`,
     open: errors.length > 0,
     body: html`<form method="post" action="${sitePath(site)}/label" novalidate>
       ${csrf}
       ${textField({
         name: 'name',
-        label: 'Name of the site',
+        label: t`Name of the site`,
         value: name ?? '',
         maxlength: SITE_NAME_MAX,
         autocomplete: 'off',
-        hint: `What your organisation calls it, instead of ${site}`,
+        hint: t`What your organisation calls it, instead of ${site}`,
         error: errorOf(errors, 'name'),
       })}
-      ${checkbox({ name: 'hidden', label: 'Leave it out of the list of sites', checked: hidden, hint: 'Its scans, schedules and reports stay.' })}
-      ${button({ text: 'Save' })}
+      ${checkbox({ name: 'hidden', label: t`Leave it out of the list of sites`, checked: hidden, hint: t`Its scans, schedules and reports stay.` })}
+      ${button({ text: t`Save` })}
     </form>`,
   });
 }
@@ -188,10 +189,10 @@ function startOf({ options }: ScanRow): Html {
 export function optionsText({ options, signedIn }: Pick<ScanRow, 'options' | 'signedIn'>): string {
   const { maxPages, wcagVersion, wcagLevel } = options;
   const parts = [
-    `Up to ${pagesText(maxPages)}`,
+    t`Up to ${pagesText(maxPages)}`,
     `WCAG ${wcagVersion} ${wcagLevel}`,
-    hasOwnRules(options) ? 'own rules for pages' : null,
-    signedIn === true ? 'signed in' : null,
+    hasOwnRules(options) ? t`own rules for pages` : null,
+    signedIn === true ? t`signed in` : null,
   ];
   return parts.filter((part) => part !== null).join(', ');
 }
@@ -203,7 +204,7 @@ export const endBadge = (row: Pick<ScanRow, 'phase' | 'passed' | 'outcome'>): Ht
 /** The violations that are new and fixed since the baseline. */
 export function changesCell({ outcome }: Pick<ScanRow, 'outcome'>): Html {
   const difference = outcome?.baseline?.difference;
-  return difference === undefined ? nothingYet : html`${number(difference.new)} new, ${number(difference.fixed)} fixed`;
+  return difference === undefined ? nothingYet() : html`${t`${difference.new} new, ${difference.fixed} fixed`}`;
 }
 
 /** A link to a scan, by the time of its submission. */

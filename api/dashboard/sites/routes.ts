@@ -29,6 +29,7 @@ import {
   SITES_FRAGMENT,
 } from './list.ts';
 import { SITE_NAME_MAX, sitePageBody, type SitePageData } from './page.ts';
+import { t } from '../../web/texts.ts';
 
 /** Sites on one page. */
 const PAGE_SIZE = 25;
@@ -42,9 +43,9 @@ const config = { permission: 'scans:read' } as const;
 
 export const sitePages: FastifyPluginAsync = async (scope) => {
   scope.get(DASHBOARD_PATH, { config }, async (request, reply) => {
-    const done = doneOf(request, { 'site-deleted': 'The site was deleted. Its reports follow within minutes.' });
+    const done = doneOf(request, { 'site-deleted': t`The site was deleted. Its reports follow within minutes.` });
     const body = html`${done && notice({ kind: 'good', body: done, announce: true })} ${siteListBody(await listData(request))}`;
-    return reply.page(dashboardPage({ request, title: 'Sites', active: 'sites', scripts: ['dashboard.js'], body }));
+    return reply.page(dashboardPage({ request, title: t`Sites`, active: 'sites', scripts: ['dashboard.js'], body }));
   });
 
   scope.get(SITES_FRAGMENT, { config }, async (request, reply) => sendFragment(request, reply, siteListFragment(await listData(request))));
@@ -67,7 +68,7 @@ export const sitePages: FastifyPluginAsync = async (scope) => {
     const found = await siteData(storesOf(request), request.params);
     const watch = await watchPart(request, found.site.site);
     const data = { ...found, ...may, csrf: csrfField(request), errors, watch };
-    const done = doneOf(request, { label: 'The name, and whether the list has the site, are saved.' });
+    const done = doneOf(request, { label: t`The name, and whether the list has the site, are saved.` });
     const body = html`${done && notice({ kind: 'good', body: done, announce: true })} ${sitePageBody(data)}`;
     const title = titleWithErrors(`Site ${data.host.name ?? data.site.site}`, errors);
     return reply.page(dashboardPage({ request, title, active: 'sites', body }), { status });
@@ -83,8 +84,8 @@ export const sitePages: FastifyPluginAsync = async (scope) => {
     const form = formOf(request.body);
     const [name, hidden, site] = [form.text('name').trim() || null, form.text('hidden') !== '', before.site];
     if (name !== null && name.length > SITE_NAME_MAX)
-      return sendSite(request, reply, [{ field: 'name', text: `Enter at most ${SITE_NAME_MAX} characters.` }], 422);
-    if (!(await sites.label({ site, name, hidden }))) return sendSite(request, reply, [{ field: null, text: TOO_MANY_LABELS }], 409);
+      return sendSite(request, reply, [{ field: 'name', text: t`Enter at most ${SITE_NAME_MAX} characters.` }], 422);
+    if (!(await sites.label({ site, name, hidden }))) return sendSite(request, reply, [{ field: null, text: tooManyLabels() }], 409);
     const changes = [name !== before.name && 'site.name', hidden !== before.hidden && (hidden ? 'site.hide' : 'site.show')];
     for (const action of changes.filter((one) => one !== false))
       await recordChange(request, scope.logger, { action, subject: action === 'site.name' ? `${site}: ${name ?? '–'}` : site });
@@ -94,7 +95,7 @@ export const sitePages: FastifyPluginAsync = async (scope) => {
 
 type SiteRoute = { Params: { site: string; optionsKey?: string } };
 
-const TOO_MANY_LABELS = `The organisation has named or hidden ${LABELS_MAX} sites. Remove the name of one, or show it again.`;
+const tooManyLabels = (): string => t`The organisation has named or hidden ${LABELS_MAX} sites. Remove the name of one, or show it again.`;
 
 /** Five queries, however many scans and sites there are, two others if filters need them, and others while there is no site. */
 async function listData(request: FastifyRequest): Promise<SiteListData> {
