@@ -83,9 +83,6 @@ function numbersOf(result: ScanResult, terminal: Pick<Terminal, 'color'>, dash: 
     row('Violations', paint(terminal, 'bold', String(result.violations_count ?? dash))),
     ...IMPACTS.map((impact) => `  ${impact.padEnd(10)}${String(counts[impact] ?? dash).padStart(width)}`),
     ...(result.known_issues ? knownRows(result, result.known_issues) : []),
-    ...((result.score_without_decisions ?? result.score) === result.score
-      ? []
-      : [row('Decided', `score ${result.score_without_decisions} without faults that a person confirmed`)]),
     ...(result.baseline && result.baseline.new !== null && result.baseline.check === undefined
       ? [baselineRow(result.baseline, terminal)]
       : []),
@@ -99,19 +96,27 @@ function baselineRow(baseline: NonNullable<ScanResult['baseline']>, terminal: Pi
   return row('Baseline', `${paint(terminal, 'bold', String(baseline.new))} new${accepted}, ${fixed} fixed, ${unchanged} unchanged${rest}`);
 }
 
-/** What the scan has without known issues, and what people must see to. */
-function knownRows(
-  { violations_count: total, violations_new_or_open: open, score_without_known: score }: ScanResult,
-  { unmatched, ending }: NonNullable<ScanResult['known_issues']>,
-): string[] {
+/** What the scan has without known issues and decisions, and what people must see to. */
+function knownRows(result: ScanResult, { matched, unmatched, ending }: NonNullable<ScanResult['known_issues']>): string[] {
+  const {
+    violations_count: total,
+    violations_new_or_open: open,
+    score,
+    score_without_known: rest,
+    score_without_decisions: undecided,
+  } = result;
+  const known = (total ?? 0) - (open ?? 0);
+  const rows: string[] = [];
+  if (known > 0) rows.push(row('Known', `${known} of the violations; without them ${open} and score ${rest}`));
+  if ((undecided ?? score) !== score) rows.push(row('Decided', `score ${undecided} without faults that a person confirmed`));
+  // What matched is no violation, or a violation only by a decision.
+  else if (known === 0 && (matched ?? 0) > 0) rows.push(row('Decided', `${plural(matched!, 'decision')} about what needs review`));
   const notes = [
     ...((unmatched ?? 0) > 0 ? [`${unmatched} matched nothing`] : []),
     ...((ending ?? 0) > 0 ? [`${ending} end${ending === 1 ? 's' : ''} within ${ENDING_DAYS} days`] : []),
   ];
-  return [
-    row('Known', `${(total ?? 0) - (open ?? 0)} of the violations; without them ${open} and score ${score}`),
-    ...(notes.length === 0 ? [] : [row('', `known issues: ${notes.join(', ')}`)]),
-  ];
+  if (notes.length > 0) rows.push(row('', `known issues and decisions: ${notes.join(', ')}`));
+  return rows;
 }
 
 /** The message of a scan that passed, or has no thresholds, is a statement. So is a coverage that is sufficient. */

@@ -33,7 +33,7 @@ export async function tellOwners({ stores, mail, lost }: OwnerNotices, organisat
     const { displayName = organisation } = (await stores.organisations.find(organisation)) ?? {};
     const owners = (await stores.members.list(organisation)).filter(({ role }) => role === 'owner');
     for (const { email: to } of owners) {
-      const mailed = { kind: 'owner_notice', to, locale: 'en', organisation, data: { ...about, organisation: displayName } } as const;
+      const mailed = { kind: 'owner_notice', to, organisation, data: { ...about, organisation: displayName } } as const;
       await stores.outbox.enqueue({ ...mailed, id: `owner-notice:${uuidOf(JSON.stringify([once, to]))}` });
     }
   } catch (error) {

@@ -118,7 +118,7 @@ export async function notify(
   if (!mail) return { mailed: false, line: `${to} gets no mail about it, because SMTP_URL is not set.` };
   const data = { event, at: now().toISOString(), client: null };
   try {
-    await stores.outbox.enqueue({ id: `account-notice:${randomUUID()}`, kind: 'account_notice', to, locale: 'en', data });
+    await stores.outbox.enqueue({ id: `account-notice:${randomUUID()}`, kind: 'account_notice', to, data });
     return { mailed: true, line: `A mail tells ${to} about it.` };
   } catch (error) {
     warn(`warning: the change was made, but the mail about it was lost: ${errorMessage(error)}`);

@@ -82,7 +82,7 @@ async function mailNotice(request: FastifyRequest, event: AccountNotice, to: str
   if (!noticeIds.has(request)) noticeIds.set(request, randomUUID());
   const data = { event, at: now().toISOString(), client: { network, browser: browserName(request.headers['user-agent'] ?? '') } };
   const id = `account-notice:${event === 'sign_in' ? networkId(to, network) : noticeIds.get(request)!}`;
-  await stores.outbox.enqueue({ id, kind: 'account_notice', to, locale: 'en', data }).catch((error: unknown) => {
+  await stores.outbox.enqueue({ id, kind: 'account_notice', to, data }).catch((error: unknown) => {
     logger.error({ request: request.id, event, err: error }, 'account notice not mailed');
   });
 }

@@ -57,7 +57,7 @@ export function messageIdOf(id: string, hostname: string): string {
 
 async function contentOf(about: ComposeContext, mail: MailEntry): Promise<Content | null> {
   const { stores, reports, publicBaseUrl } = about;
-  const { locale = DEFAULT_LOCALE } = mail;
+  const locale = mail.locale ?? (await stores.users.find(mail.to))?.locale ?? DEFAULT_LOCALE;
   const context = { locale, host: new URL(publicBaseUrl).host };
   switch (mail.kind) {
     case 'invitation':

@@ -119,7 +119,6 @@ async function notifyStopped(
       id: `webhook-stopped:${id}:${since.getTime()}:${to}`,
       kind: 'webhook_stopped',
       to,
-      locale: 'en',
       organisation,
       data: { ...about, reason, since: since.toISOString() },
     });

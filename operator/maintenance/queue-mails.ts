@@ -4,19 +4,19 @@ import { siteOf } from '../../core/scan/site.ts';
 import { uuidOf } from '../../core/uuid.ts';
 import type { MailData } from '../../stores/outbox/mails.ts';
 import { siteTopic, type Subscription } from '../../stores/outbox/subscriptions.ts';
-import type { ScanRow } from '../../stores/scans/scans.ts';
+import { isCheck, type ScanRow } from '../../stores/scans/scan-row.ts';
 import type { WebhookEventRecord } from '../../stores/webhooks/events.ts';
 import type { OperatorContext } from '../context.ts';
 
 /** After this time nobody waits for the news any more, in milliseconds: mail was off, or its server was down. */
 const USEFUL_MS = 2 * 86_400_000;
 
-type Context = Pick<OperatorContext, 'stores' | 'clock'>;
+type Context = Pick<OperatorContext, 'clock'> & { stores: Pick<OperatorContext['stores'], 'subscriptions' | 'outbox'> };
 
-/** Mails people whose scans ended. Whoever cancels a scan knows it. */
+/** Mails people whose scans ended. Whoever cancels a scan knows it, and whoever checks a page waits for its answer. */
 export async function mailScanEnds(context: Context, rows: readonly ScanRow[]): Promise<void> {
   const started = rows.filter(
-    ({ phase, submittedBy }) => phase !== 'canceled' && submittedBy !== undefined && keyIdOf(submittedBy) === null,
+    (row) => row.phase !== 'canceled' && !isCheck(row) && row.submittedBy !== undefined && keyIdOf(row.submittedBy) === null,
   );
   if (started.length === 0) return;
   const wanting = await context.stores.subscriptions.wanting([...new Set(started.map(({ organisation }) => organisation))], ['own_scans']);

@@ -66,7 +66,7 @@ export type NewMail = {
     kind: K;
     /** One e-mail address. */
     to: string;
-    /** Absent: the sender reads the recipient's. */
+    /** Absent: that of the recipient's account, which the sender reads. */
     locale?: Locale;
     /** The organisation on whose behalf it is sent. */
     organisation?: string;

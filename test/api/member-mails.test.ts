@@ -16,6 +16,7 @@ import { mailedLink, type Person, signedIn } from './people.ts';
 const BASE = 'https://curbcut.example.com';
 const OPTIONS = withDefaults({ url: 'https://shop.example/?key=secret', thresholds: { minScore: 90 } });
 const MAILS = '/dashboard/account/mails';
+const MEMBERS = '/dashboard/settings/members';
 
 describe('mails to members', () => {
   const context = useContext({ mail: true });
@@ -125,6 +126,18 @@ describe('mails to members', () => {
     expect(mails).to.have.lengthOf(1);
     expect((await composed(mails[0]!))!.subject).to.equal('shop.example did not pass');
     expect(mails[0]!.data).to.include({ scanId: scan });
+  });
+
+  it('about an account are in its language', async () => {
+    const person = await signedIn(context);
+    await context.stores.users.setReader(person.email, { locale: 'de', timeZone: 'Europe/Zurich' });
+    expect((await person.client.submit(`${MEMBERS}/invitations`, { email: 'new@people.example', role: 'owner' }, MEMBERS)).status).to.equal(
+      303,
+    );
+    const mails = (await context.db.collection<MailEntry>('outbox').find({ organisation: person.organisation }).toArray()) as MailEntry[];
+    const subjects = await Promise.all(mails.map(async (mail) => [mail.kind, (await composed(mail))!.subject] as const));
+    expect(Object.fromEntries(subjects)).to.have.keys('invitation', 'owner_notice');
+    for (const [kind, subject] of subjects) expect(subject, kind).to.match(/^(?:Einladung zu|Der Zugang zu) /);
   });
 
   it('sum up the week on Monday at 08:00 of the reader, once with several replicas, and not if nothing was scanned', async () => {

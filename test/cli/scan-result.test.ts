@@ -78,6 +78,21 @@ describe('curbcut scan: result', () => {
     expect([quiet.code, service().of('GET', POLL.slice(4)).length]).to.deep.equal([0, 0]);
   });
 
+  it('says what people decided, and what is known only if something is', async () => {
+    const answer = async (change: Record<string, unknown>) => {
+      const known = { violations_new_or_open: 3, score_without_known: 97.5, known_issues: { matched: 2, unmatched: 1, ending: 0 } };
+      const poll = replies(200, result({ ...known, score_without_decisions: 97.5, ...change }));
+      return (await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2))], [POLL]: [poll] })).stdout;
+    };
+    const notes = ' {12}known issues and decisions: 1 matched nothing';
+    expect(await answer({}))
+      .to.match(new RegExp(`^Decided     2 decisions about what needs review\n${notes}$`, 'm'))
+      .and.not.include('Known ');
+    expect(await answer({ violations_new_or_open: 1, score_without_known: 99, score_without_decisions: 98 })).to.match(
+      new RegExp(`^Known       2 of .*; without them 1 and score 99\nDecided     score 98 without .*\n${notes}$`, 'm'),
+    );
+  });
+
   it('keeps the verdict if the service fails after the last event', async () => {
     const ran = await scan(
       {

@@ -96,7 +96,7 @@ describe('known issues in a browser', () => {
     await page.getByLabel('Reason').fill('Later.');
     await page.getByLabel('End').fill(dayIn(KNOWN_ISSUE_MAX_DAYS));
     await press(page, 'Save changes');
-    expect(await done(page)).to.equal('The known issue was changed.');
+    expect(await done(page)).to.equal('The changes are saved.');
     await page.getByRole('link', { name: 'Remove the known issue' }).click();
     expect(await heading(page)).to.equal('Remove this known issue?');
     await expectAccessible(page, 'known-issue-remove');
@@ -126,6 +126,9 @@ describe('known issues in a browser', () => {
     expect(issue).to.deep.include({ kind: 'fault', fingerprint: REVIEW_CAUSE, reason: 'The video has no sound.' });
     expect(issue!.example).to.deep.include({ scanId: page.scan, rule: 'video-caption' });
     await expectAccessible(page, 'decision');
+    await page.getByRole('link', { name: 'Remove the decision' }).click();
+    expect(await heading(page)).to.equal('Remove this decision?');
+    await page.getByRole('link', { name: 'Keep it' }).click();
     await page.getByRole('link', { name: 'the scan', exact: true }).click();
     await page.getByRole('link', { name: /^Needs review/ }).click();
     const cause = page.locator(`#cause-${REVIEW_CAUSE}`);

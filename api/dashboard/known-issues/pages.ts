@@ -163,7 +163,7 @@ export function knownIssuePage(page: KnownIssuePage): Html {
         </form>
         <h2>Remove it</h2>
         <p>Scans that start afterwards count as if it had never been set.</p>
-        <p>${linkButton({ text: 'Remove the known issue', href: `${issuePath(id)}/remove` })}</p>`
+        <p>${linkButton({ text: removeText(issue), href: `${issuePath(id)}/remove` })}</p>`
     }`;
   return titledPage({ ...FRAME, request, title: isDecision(issue) ? 'Decision' : 'Known issue', errors, done, body });
 }
@@ -201,15 +201,17 @@ const texts = ({ reason, owner }: KnownIssueRow): Row[] => [
   ['Owner', owner],
 ];
 
+const removeText = (issue: KnownIssueRow): string => (isDecision(issue) ? 'Remove the decision' : 'Remove the known issue');
+
 export function removeIssuePage(page: ShownIssue): Html {
   const { request, issue } = page;
   const body = html`${definitions([...facts(page), ...texts(issue)])}
-    <p>Scans that start afterwards count as if it had never been set: what was accepted counts again, and what was decided needs review again. Scans that have started keep what they started with.</p>
+    <p>Scans that start afterwards count as if it had never been set: ${isDecision(issue) ? 'what was decided needs review' : 'what was accepted counts'} again. Scans that have started keep what they started with.</p>
     <form method="post" action="${issuePath(issue.id)}/remove">
       ${csrfField(request)}
-      ${actions(button({ text: 'Remove the known issue', kind: 'danger' }), linkButton({ text: 'Keep it', href: issuePath(issue.id), kind: 'quiet' }))}
+      ${actions(button({ text: removeText(issue), kind: 'danger' }), linkButton({ text: 'Keep it', href: issuePath(issue.id), kind: 'quiet' }))}
     </form>`;
-  return titledPage({ ...FRAME, request, title: 'Remove this known issue?', body });
+  return titledPage({ ...FRAME, request, title: isDecision(issue) ? 'Remove this decision?' : 'Remove this known issue?', body });
 }
 
 export const issuePath = (id: string): string => `${KNOWN_ISSUES_PATH}/${id}`;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
-import { ENDING_DAYS, type KnownIssueExample, KNOWN_ISSUE_TEXT_MAX, readSite } from '../../../core/scan/known-issues.ts';
+import { ENDING_DAYS, isDecision, type KnownIssueExample, KNOWN_ISSUE_TEXT_MAX, readSite } from '../../../core/scan/known-issues.ts';
 import { siteOf } from '../../../core/scan/site.ts';
 import { KNOWN_ISSUES_PATH, scanPath } from '../../../core/web-paths.ts';
 import { elementPath } from '../../../report/schema/page.ts';
@@ -40,8 +40,9 @@ const SUGGESTED_DAYS = 90;
 const DONE = {
   added: 'The violations are accepted. Scans of the site that start from now on show them as known.',
   decided: 'The decision is saved. It counts in scans of the site that start from now on.',
-  changed: 'The known issue was changed.',
+  changed: 'The changes are saved.',
   removed: 'The known issue was removed.',
+  undecided: 'The decision was removed.',
 };
 
 const checkChange = checkerOf(KnownIssueChange);
@@ -167,8 +168,8 @@ export const knownIssuePages: FastifyPluginAsync = async (scope) => {
   });
 
   scope.post<One>(`${ONE}/remove`, WRITE, async (request, reply) => {
-    await management.remove(request, request.params.known_issue_id);
-    return done(reply, 'removed');
+    const removed = await management.remove(request, request.params.known_issue_id);
+    return done(reply, isDecision(removed) ? 'undecided' : 'removed');
   });
 };
 

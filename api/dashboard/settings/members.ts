@@ -1,6 +1,7 @@
 /** The members of an organisation: invitations, roles, removal. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isEmailAddress, mailboxOf } from '../../../core/email-address.ts';
+import { DEFAULT_LOCALE, type Locale } from '../../../core/scan/locales.ts';
 import { type Invitation, INVITATION_HOURS, INVITATIONS_MAX } from '../../../stores/accounts/invitations.ts';
 import type { NewMail } from '../../../stores/outbox/mails.ts';
 import type { Outbox } from '../../../stores/outbox/outbox.ts';
@@ -56,6 +57,7 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
   const { settings, stores, logger } = scope;
   const { rateLimits } = stores;
   const outbox = settings.mail ? stores.outbox : null;
+  const localeOf = async (email: string): Promise<Locale | null> => (await stores.users.find(email))?.locale ?? null;
 
   /** Queues a mail. @returns false if that failed */
   async function send(request: FastifyRequest, to: Pick<Outbox, 'enqueue'>, mail: NewMail): Promise<boolean> {
@@ -116,7 +118,7 @@ export const memberPages: FastifyPluginAsync = async (scope) => {
       kind: 'invitation',
       organisation: organisation.id,
       to: email,
-      locale: 'en',
+      locale: (await localeOf(email)) ?? (await localeOf(invitedBy)) ?? DEFAULT_LOCALE,
       data: { organisation: organisation.displayName, invitedBy, url, expiresAt: expiresAt.toISOString() },
     });
     if (!sent) {

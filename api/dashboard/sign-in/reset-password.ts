@@ -34,7 +34,6 @@ export const resetRoutes: FastifyPluginAsync = async (scope) => {
       id: `password-reset:${id}`,
       kind: 'password_reset',
       to: email,
-      locale: 'en',
       data: { url, expiresAt: expiresAt.toISOString() },
     });
   }
