@@ -34,6 +34,8 @@ export interface Recipient extends Reader {
   addedBy: string;
   /** When the recipient agreed. Nothing is sent before, except the question. */
   agreedAt?: Date;
+  /** What the owner offered. The link of a mail begins nothing else again. */
+  topics?: readonly MailTopic[];
 }
 
 type SubscriptionDocument = Omit<Subscription, 'id' | 'topics'> & { _id: string; topics: MailTopic[]; weeklyAt?: Date };
@@ -91,7 +93,7 @@ export function createSubscriptions(db: Db, { now = () => new Date() }: { now?: 
       const _id = idOf(organisation, email);
       await subscriptions.deleteOne({ _id, expiresAt: { $exists: true } });
       const expiresAt = new Date(now().getTime() + CONSENT_DAYS * 86_400_000);
-      const document = { _id, organisation, email, token: newToken(), topics, recipient, expiresAt };
+      const document = { _id, organisation, email, token: newToken(), topics, recipient: { ...recipient, topics }, expiresAt };
       return (await insertNew(subscriptions, document)) ? { ...toSubscription(document), expiresAt } : null;
     },
     /** Records that a recipient agrees, once. @returns false if the link does not work, or was used */
@@ -112,10 +114,12 @@ export function createSubscriptions(db: Db, { now = () => new Date() }: { now?: 
       return (await found.limit(RECIPIENTS_MAX).toArray()).map(toSubscription);
     },
 
-    /** As `set`, by the token of a link. @returns null if the link does not work */
+    /** As `set`, by the token of a link: recipients begin only what they were offered. @returns null if the link does not work */
     async setByToken(token: string, topic: MailTopic, wanted: boolean): Promise<Subscription | null> {
       if (!isToken(token)) return null;
-      const changed = await subscriptions.findOneAndUpdate({ token, ...room(wanted) }, change(topic, wanted), { returnDocument: 'after' });
+      const may = wanted ? { $or: [{ recipient: { $exists: false } }, { 'recipient.topics': topic }] } : {};
+      const which = { token, ...room(wanted), ...may };
+      const changed = await subscriptions.findOneAndUpdate(which, change(topic, wanted), { returnDocument: 'after' });
       return changed && toSubscription(changed);
     },
 

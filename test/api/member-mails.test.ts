@@ -196,7 +196,12 @@ describe('mails to members', () => {
     for (let twice = 0; twice < 2; twice += 1) expect((await stranger.post(path, { action: 'agree' })).status).to.equal(303);
     await regress(owner.organisation, { name: 'third' });
     const mail = (await to())[1] as unknown as MailEntry;
-    expect((await composed(mail))!.text).to.include(`${BASE}${path}`);
+    const { text } = (await composed(mail))!;
+    expect(text).to.include(`${BASE}${path}`);
+    const stop = new URL(/\S+\/unsubscribe\/\S+/.exec(text)![0]).pathname;
+    const others = ['weekly', 'site:other.example'].map((topic) => stop.replace(/[^/]+$/, encodeURIComponent(topic)));
+    for (const other of others) expect((await stranger.post(other, { action: 'subscribe' })).status, 'nobody offered it').to.equal(404);
+    for (const action of ['unsubscribe', 'subscribe']) expect((await stranger.post(stop, { action })).status).to.equal(303);
     expect((await stranger.post(path, { action: 'end' })).text).to.include('Ihre Adresse ist gelöscht');
     expect(await composed(mail)).to.equal(null);
     expect((await stranger.get(path)).status).to.equal(404);
