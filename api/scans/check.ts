@@ -64,6 +64,10 @@ export async function planCheck(
   if (signedIn && auth === undefined)
     throw refused(['check_of', 'scan'], 'The scan signed in with a Secret of its namespace, which only a manifest can name.');
   if (!isOfSite(url, options)) throw refused(['url'], `The page is not on the site of the scan, ${siteOf(options.url)}.`);
+  // The keys of a sign-in are sent to the origin of the first page, which is now the page.
+  const { origin: signsInAt } = new URL(options.url);
+  if (auth !== undefined && new URL(url).origin !== signsInAt)
+    throw refused(['url'], `The scan signed in, and its keys are only for pages of ${signsInAt}.`);
   const prepare = stepsFrom(options);
   if (prepare.length > PREPARE_MAX)
     throw refused(['check_of', 'scan'], `The steps that prepare the scan begin at ${options.url}. Let them begin with goto.`);
@@ -77,7 +81,7 @@ export async function planCheck(
 const refused = (loc: string[], msg: string, type: 'check.not_found' | 'check.refused' = 'check.refused'): ValidationFailure =>
   new ValidationFailure([{ loc: ['body', ...loc], msg, type }]);
 
-/** A sign-in is for this site, and the hosts were checked when the scan was submitted. */
+/** The hosts were checked when the scan was submitted. */
 function isOfSite(page: string, { url, crawl: { hosts } }: ScanOptions): boolean {
   const [parsed, start] = [URL.parse(page), URL.parse(url)];
   if (parsed === null || start === null) return false;

@@ -175,6 +175,7 @@ describe('POST /v1/ci/scans', () => {
     for (const [what, refusal, loc, type] of [
       ['options', await post(url, scan.id, { max_pages: 2 }), ['body', 'max_pages'], 'check.options'],
       ['another site', await post('https://example.org/', scan.id), ['body', 'url'], 'check.refused'],
+      ['keys for another origin', await post(url.replace('https:', 'http:'), scan.id), ['body', 'url'], 'check.refused'],
       ['a Secret of a manifest', await post(url, mounted.id), ['body', 'check_of', 'scan'], 'check.refused'],
       ['a scan in progress', await post(url, live.id), ['body', 'check_of', 'scan'], 'check.not_found'],
     ] as const)
