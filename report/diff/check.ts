@@ -31,7 +31,7 @@ export function checkPage(before: ReducedReport, after: ReducedReport, { cause, 
   const earlier = key === undefined ? undefined : (before.pages.get(key) ?? samePage(before, key));
   if (tested === undefined || now === undefined || earlier === undefined) return unknown('other_page');
   const asked = cause === undefined ? [...earlier.rules.keys()] : rulesOf(earlier, cause);
-  const numbers = numbersOf(earlier, now, cause);
+  const numbers = numbersOf(earlier, now, { cause, decided: (one) => after.confirmed.has(one) && before.undecided.has(one) });
   if (cause !== undefined && asked.length === 0) return unknown('not_on_page', numbers);
   if (numbers.left > 0) return { answer: 'still_there', ...numbers };
   const ran = outcomesOn(tested, report.rules);
@@ -39,7 +39,10 @@ export function checkPage(before: ReducedReport, after: ReducedReport, { cause, 
     other_rules: caveats.some(({ reason }) => UNFAIR.has(reason)),
     rule_not_run: asked.some((rule) => !ran.has(rule)),
     needs_review: asked.some((rule) => (now.review.get(rule) ?? 0) > (earlier.review.get(rule) ?? 0)),
-    partly_tested: after.about.uncounted > 0 || now.gaps.some((gap) => !earlier.gaps.includes(gap)),
+    partly_tested:
+      after.about.uncounted > 0 ||
+      now.gaps.some((gap) => !earlier.gaps.includes(gap)) ||
+      [...earlier.states].some((state) => !now.states.has(state)),
   };
   const doubt = (Object.keys(doubts) as CheckReason[]).find((reason) => doubts[reason]);
   if (doubt !== undefined) return unknown(doubt, numbers);
@@ -48,19 +51,28 @@ export function checkPage(before: ReducedReport, after: ReducedReport, { cause, 
 
 const UNFAIR: ReadonlySet<Caveat['reason']> = new Set(UNFAIR_CAVEATS);
 
-type Counted = Pick<ReducedElement, 'fingerprint' | 'known'>;
+type Counted = Pick<ReducedElement, 'fingerprint' | 'known' | 'state'>;
 
-function numbersOf(earlier: ReducedPage, now: ReducedPage, cause: string | undefined): Numbers {
+interface Which {
+  cause: string | undefined;
+  /** Whether the elements of a root cause are there since, because a person has confirmed them as faults. */
+  decided: (fingerprint: string) => boolean;
+}
+
+function numbersOf(earlier: ReducedPage, now: ReducedPage, { cause, decided }: Which): Numbers {
   const { before: gone, after: added } = matchPages(earlier, now);
   const isOpen = ({ known }: Counted): boolean => !known;
-  const isNew = countOf(added.values(), isOpen);
+  const more = countOf(added.values(), isOpen);
+  // What is in a state that the earlier scan did not test was perhaps always there.
+  const isOld = ({ fingerprint, state }: Counted): boolean => decided(fingerprint) || (state !== undefined && !earlier.states.has(state));
+  const isNew = more - countOf(added.values(), (one) => isOpen(one) && isOld(one));
   if (cause === undefined) {
-    const left = countOf(elementsOn(now), isOpen) - isNew;
+    const left = countOf(elementsOn(now), isOpen) - more;
     return { before: left + countOf(gone.values(), isOpen), left, new: isNew };
   }
   const isAsked = ({ fingerprint }: Counted): boolean => fingerprint === cause;
-  const [had, less, more] = [elementsOn(earlier), gone.values(), added.values()].map((parts) => countOf(parts, isAsked));
-  return { before: had!, left: had! - less! + more!, new: isNew };
+  const [had, less, back] = [elementsOn(earlier), gone.values(), added.values()].map((parts) => countOf(parts, isAsked));
+  return { before: had!, left: had! - less! + back!, new: isNew };
 }
 
 const elementsOn = ({ rules, undescribed }: ReducedPage): UnmatchedElements[] =>

@@ -263,6 +263,21 @@ describe('a check of one page', () => {
     expect(unknown({ ...gone, caveats })).to.deep.equal(['unknown', 'partly_tested']);
     const from = reportOf([{ ...(pageOf('shop', shop) as TestedPage), caveats }]);
     expect(unknown({ ...gone, caveats }, { from }), 'as before').to.deep.equal(['fixed', undefined]);
+    const inDark = (page: ReportPage, result: 'tested' | 'nothing' | 'skipped') =>
+      reportOf([{ ...(page as TestedPage), states: [{ kind: 'dark', result }] }], {
+        states: ['dark'],
+        baseline: { ...stored(dark), check: { cause } },
+      }).baseline!.checked;
+    const dark: Report = reportOf([{ ...(pageOf('shop', shop) as TestedPage), states: [{ kind: 'dark', result: 'tested' }] }], {
+      states: ['dark'],
+    });
+    expect(inDark(gone, 'skipped'), 'the dark state was not tested').to.include({ answer: 'unknown', reason: 'partly_tested' });
+    expect(inDark(gone, 'nothing')).to.include({ answer: 'fixed' });
+    const dim: Fault = { ...image('map'), node: { ...image('map').node, state: { kind: 'dark', label: 'Dark', steps: [] } } };
+    const states = [{ kind: 'dark' as const, result: 'tested' as const }];
+    const more = { ...(pageOf('shop', [image('logo'), link('cart'), dim]) as TestedPage), states };
+    const now = reportOf([more], { states: ['dark'], baseline: { ...stored(main), check: { cause } } });
+    expect(now.baseline!.checked, 'the earlier scan did not test the dark state').to.include({ answer: 'fixed', new: 0 });
     const nothing = reportOf([gone], { thresholds: {}, baseline: { optional: false, problem: 'not_found', check: {} } });
     expect(nothing.baseline!.checked).to.include({ answer: 'unknown', reason: 'no_report' });
   });

@@ -351,6 +351,8 @@ describe('a report with known issues', () => {
       expect(decided.baseline!.caveats.map(({ reason }) => reason)).to.include('decisions');
       expect(decided.scan.verdict.passed).to.equal(true);
       expect(reportOf(reviewed, { baseline: stored(decided) }).baseline).to.deep.include({ new: 0, fixed: 0, unchanged: 2 });
+      const check = { ...stored(reportOf([reviewed[1]!])), check: {} };
+      expect(reportOf([reviewed[1]!], { known: chosen([fault]), baseline: check }).baseline!.checked).to.include({ new: 0 });
       const more = [...reviewed, found('help', undecided(['soft']))];
       expect(reportOf(more, { known: chosen([fault]), baseline: stored(decided) }).baseline).to.deep.include({ new: 0, on_new_pages: 2 });
       expect(reportOf([pages[0]!], { known: chosen([fault]), baseline: stored(decided) }).baseline).to.deep.include({ fixed: 1 });
