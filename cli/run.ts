@@ -82,7 +82,7 @@ const EXAMPLES = `  curbcut login https://curbcut.example.org
   curbcut report latest --pdf report.pdf
   curbcut open`;
 
-/** The width of help, in characters. */
+/** The most characters of a line of help. */
 const HELP_WIDTH = 120;
 const INTERRUPTED = 130;
 const TERMINATED = 143;
@@ -147,7 +147,11 @@ async function programFor(
     .helpOption('-h, --help', 'print this help')
     // The meanings state choices and defaults.
     .configureHelp({ optionDescription: ({ description }) => description })
-    .configureOutput({ writeOut: (text) => context.stdout.write(text), writeErr: () => {}, getOutHelpWidth: () => HELP_WIDTH });
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: () => {},
+      getOutHelpWidth: () => Math.min(HELP_WIDTH, context.stdout.columns()),
+    });
   for (const [name, { arguments: names, summary, load }] of Object.entries(COMMANDS)) {
     const command = program.command(`${name} ${names}`.trimEnd()).summary(summary).description(summary);
     if (name === running) (await load())(command, context, hint, end);

@@ -46,8 +46,10 @@ export const accept = defineCommand(
   {
     description:
       'Accepts violations of a scan, or of a JSON export, until a date: writes them into a KnownIssues manifest, which you commit and apply or use with curbcut scan --local --known-issues. Scans then judge their thresholds without them. With --kind it decides what needs review. Without a choice, it lists the root causes.',
-    examples: `  curbcut accept report.json --all --reason "Found before we tested." --owner "web team" --until 2027-01-31 -o known-issues.yaml
-  curbcut accept latest --rule image-alt --selector 'header > .logo' --reason "Redesign in May." --owner ada --until 2027-05-31`,
+    examples: `  curbcut accept report.json --all --reason "Found before we tested." \\
+    --owner "web team" --until 2027-01-31 -o known-issues.yaml
+  curbcut accept latest --rule image-alt --selector 'header > .logo' \\
+    --reason "Redesign in May." --owner ada --until 2027-05-31`,
     exits: `  0    the manifest was written, or there is nothing to accept
   2    it was not: no choice, an unknown root cause, a file that cannot be read or is not valid, no network, …`,
   },

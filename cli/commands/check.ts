@@ -16,7 +16,8 @@ export const check = defineCommand(
     description:
       'Tests the page URL again, for one credit, and compares it with an earlier scan of its site: whether a root cause, or all violations of the page, are fixed.',
     examples: `  curbcut check https://www.example.org/shop
-  curbcut check https://www.example.org/shop --cause 8f14e45fceea167a --with 3f2b8c1e`,
+  curbcut check https://www.example.org/shop \\
+    --cause 8f14e45fceea167a --with 3f2b8c1e`,
     exits: `  0    fixed
   1    still there; without --cause also: there are other violations
   2    it is unknown whether they are fixed: a page that could not be tested, no scan to compare with, no network, …

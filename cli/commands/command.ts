@@ -45,7 +45,17 @@ const ENVIRONMENT = `Environment:
 
 /** The end of a help text. */
 export const helpEnd = ({ examples, exits }: Omit<About, 'description'>): string =>
-  `\nExamples:\n${examples}\n\nExit codes:\n${exits}\n\n${ENVIRONMENT}`;
+  `\nExamples:\n${examples}\n\n${inColumns(`Exit codes:\n${exits}\n\n${ENVIRONMENT}`)}`;
+
+/** Breaks lines of two columns after at most 80 characters. The text goes on in the second column. */
+function inColumns(text: string): string {
+  const wrap = (line: string): string => {
+    const at = line.slice(0, 81).lastIndexOf(' ');
+    const indent = /^ *(?:\S+ {2,})?/.exec(line)![0].length;
+    return line.length <= 80 || at <= indent ? line : `${line.slice(0, at)}\n${wrap(' '.repeat(indent) + line.slice(at + 1))}`;
+  };
+  return text.split('\n').map(wrap).join('\n');
+}
 
 export const defineCommand =
   <const O extends OptionTable>(about: About, options: O, run: Run<O>): Define =>

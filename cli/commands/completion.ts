@@ -7,8 +7,8 @@ export const completion = defineCommand(
   {
     description:
       'Prints the script by which a shell completes commands, options, their values, and scans with Tab. Scans are those of the service that curbcut login or the environment names; without one they are left out.',
-    examples: `  eval "$(curbcut completion bash)"                               in ~/.bashrc
-  eval "$(curbcut completion zsh)"                                in ~/.zshrc, after compinit
+    examples: `  eval "$(curbcut completion bash)"       in ~/.bashrc
+  eval "$(curbcut completion zsh)"        in ~/.zshrc, after compinit
   curbcut completion fish >~/.config/fish/completions/curbcut.fish`,
     exits: `  0    the script was printed
   2    there is no script for this shell`,

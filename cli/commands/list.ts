@@ -19,31 +19,57 @@ export interface Column<Row> {
   value(row: Row): string | number | boolean | null | undefined;
   /** Shown only with `-o wide`. */
   wide?: boolean;
+  /** The value in a terminal that is too narrow for the table. Null: the column is left out. */
+  short?: ((row: Row) => string) | null;
 }
 
-/** Renders rows under headings. A value that is absent becomes a dash; control characters of untrusted texts are removed. */
+/**
+ * Renders rows under headings. A value that is absent becomes a dash; control characters of untrusted texts are removed. In a terminal that
+ * is too narrow for the table, values are short and the last column is cut, except with `wide`.
+ */
 export function tableOf<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  terminal: Pick<Terminal, 'color' | 'unicode'>,
+  terminal: Pick<Terminal, 'color' | 'unicode' | 'live' | 'columns'>,
   wide = false,
 ): string {
   const dash = terminal.unicode ? '–' : '-';
+  const textsOf = (shown: readonly Column<Row>[]): string[][] => [
+    shown.map(({ heading }) => heading),
+    ...rows.map((row) => shown.map(({ value }) => printable(String(value(row) ?? dash)))),
+  ];
+  const width = wide || !terminal.live ? Infinity : terminal.columns();
   const shown = columns.filter((column) => wide || column.wide !== true);
-  const cells = rows.map((row) => shown.map(({ value }) => printable(String(value(row) ?? dash))));
-  const widths = shown.map(({ heading }, column) => Math.max(heading.length, ...cells.map((row) => row[column]!.length)));
-  const line = (row: readonly string[]): string =>
+  let lines = linesOf(textsOf(shown));
+  if (lines.some((line) => line.length > width)) {
+    const narrow = shown.filter(({ short }) => short !== null);
+    const more = terminal.unicode ? '…' : '.';
+    lines = linesOf(textsOf(narrow.map((column) => ({ ...column, value: column.short ?? column.value })))).map((line) =>
+      line.length > width ? line.slice(0, width - 1) + more : line,
+    );
+  }
+  return `${[paint(terminal, 'bold', lines[0]!), ...lines.slice(1)].join('\n')}\n`;
+}
+
+/** Aligns the cells of rows. */
+function linesOf(cells: readonly (readonly string[])[]): string[] {
+  const widths = cells[0]!.map((_heading, column) => Math.max(...cells.map((row) => row[column]!.length)));
+  return cells.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column]!))
       .join('  ')
-      .trimEnd();
-  return `${[paint(terminal, 'bold', line(shown.map(({ heading }) => heading))), ...cells.map(line)].join('\n')}\n`;
+      .trimEnd(),
+  );
 }
 
 /** The columns of tables of scans. */
 const SCAN_COLUMNS: readonly Column<ListedScan>[] = [
   // To the minute, in UTC, as in the logs of the service.
-  { heading: 'SUBMITTED', value: ({ submitted_at: at }) => at.slice(0, 16).replace('T', ' ') },
+  {
+    heading: 'SUBMITTED',
+    value: ({ submitted_at: at }) => at.slice(0, 16).replace('T', ' '),
+    short: ({ submitted_at: at }) => at.slice(0, 10),
+  },
   { heading: 'STATUS', value: ({ status }) => status },
   { heading: 'SCORE', value: ({ score }) => score },
   { heading: 'VIOLATIONS', value: ({ violations_count: count }) => count },
@@ -54,8 +80,8 @@ const SCAN_COLUMNS: readonly Column<ListedScan>[] = [
   })),
   { heading: 'VERDICT', value: ({ passed }) => (passed === null ? null : passed ? 'passed' : 'did not pass') },
 ];
-const VERSION: Column<ListedScan> = { heading: 'VERSION', value: ({ metadata = {} }) => versionText(metadata) || null };
-const URL_COLUMN: Column<ListedScan> = { heading: 'URL', value: ({ url }) => url };
+const VERSION: Column<ListedScan> = { heading: 'VERSION', value: ({ metadata = {} }) => versionText(metadata) || null, short: null };
+const URL_COLUMN: Column<ListedScan> = { heading: 'URL', value: ({ url }) => url, short: ({ url }) => url.replace(/^https?:\/\//, '') };
 
 /**
  * The columns from the submission to the URL. Branch and commit have one if a scan has them.
@@ -95,12 +121,13 @@ export const list = defineCommand(
 );
 
 const columnsOf = (scans: readonly ListedScan[]): Column<ListedScan>[] => [
-  { heading: 'ID', value: ({ scan_id: id }) => id },
+  // Commands take the beginning of an ID.
+  { heading: 'ID', value: ({ scan_id: id }) => id, short: ({ scan_id: id }) => id.slice(0, 8) },
   ...scanColumns(scans),
   { heading: 'MESSAGE', value: ({ message }) => message, wide: true },
 ];
 
-function textOf({ data, next_cursor: cursor }: ScanPage, terminal: Pick<Terminal, 'color' | 'unicode'>, wide: boolean): string {
+function textOf({ data, next_cursor: cursor }: ScanPage, terminal: Terminal, wide: boolean): string {
   if (data.length === 0) return cursor === null ? 'No scans.\n' : 'No scans among the newest ones. There may be older ones.\n';
   const more = cursor === null ? '' : `There are more scans: increase --limit (at most ${LISTED_MAX}).\n`;
   return `${tableOf(columnsOf(data), data, terminal, wide)}${more}`;

@@ -24,9 +24,13 @@ import { connect, followAndReport } from './service.ts';
 export const scan = defineCommand(
   {
     description: 'Crawls the site of URL, tests each page, and reports whether the thresholds are met.',
-    examples: `  curbcut scan https://www.example.org/ --max-pages 50 --min-score 90 --fail-on serious
-  curbcut scan https://pr-7.example.org/ --baseline branch=main --max-new-violations 0 --export report.json
-  curbcut scan http://localhost:3000/ --local --known-issues known.yaml --known-issues-site www.example.org --fail-on minor`,
+    examples: `  curbcut scan https://www.example.org/ --max-pages 50 \\
+    --min-score 90 --fail-on serious
+  curbcut scan https://pr-7.example.org/ --baseline branch=main \\
+    --max-new-violations 0 --export report.json
+  curbcut scan http://localhost:3000/ --local \\
+    --known-issues known.yaml --known-issues-site www.example.org \\
+    --fail-on minor`,
     exits: EXITS,
   },
   { ...SCAN_OPTIONS, ...OUTPUT_OPTIONS },

@@ -44,8 +44,8 @@ export function movedWithin(from: URL, to: URL): boolean {
 /** Addresses as users type them. The REST API and manifests take complete URLs only. Pure. */
 const HTTPS = 'https://';
 
-/** A scheme, and neither a host with a port nor a user with a password. */
-const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d|[^/]*@)/i;
+/** A scheme, and neither a host with a port nor a user with a password; an e-mail address has one, too. */
+const SCHEME = /^mailto:|^[a-z][a-z0-9+.-]*:(?!\d|[^/]*@)/i;
 
 /**
  * Reads an address that a person typed. Without a scheme it gets `https://`, as in a browser, and the scan may fall back to

@@ -28,6 +28,7 @@ describe('a typed address', () => {
     'HTTPS://example.com',
     'ftp://example.com/',
     'javascript:alert(1)',
+    'mailto:me@example.org',
     '',
   ])
     it(`stays as it is if it is ${JSON.stringify(typed)}`, () => {

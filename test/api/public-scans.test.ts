@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { API_VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
+import { WORDS } from '../../report/words/words.ts';
 import { useContext, SUBMISSION } from './context.ts';
 import { BEHIND_PROXY, client, newEmail, PUBLIC_SCANS, rowOf, tokenOf } from './public-context.ts';
 import { down } from './replica.ts';
@@ -36,6 +37,16 @@ describe('public scans', () => {
     const found = (await context.stores.publicScans.findByToken(token))!;
     expect(found).to.deep.include({ email, locale: 'pl', url: 'https://example.com/', scanId: row.id });
     expect(found.expiresAt.getTime() - found.createdAt.getTime()).to.equal(30 * 86_400_000);
+  });
+
+  it('say what is wrong with the target and the e-mail address of a form at once', async () => {
+    const body = new URLSearchParams({ url: 'mailto:me@example.org', email: 'ann@' });
+    const answer = await fetch(`${context.url}/scan-request`, { method: 'POST', body });
+    expect(answer.status).to.equal(422);
+    const { refused } = WORDS.en.publicPages;
+    expect(await answer.text())
+      .to.include(refused.urlScheme)
+      .and.include(refused.emailInvalid);
   });
 
   const mistakes: [string, object, string, string][] = [

@@ -62,6 +62,22 @@ describe('curbcut list', () => {
     expect(row!.slice(-2)).to.deep.equal(['main 4f371ac9', URL_OF_SCAN]);
   });
 
+  it('in a narrow terminal shortens the ID and cuts the address', async () => {
+    const data = [{ ...listed({ scan_id: SCAN_ID }), url: `${URL_OF_SCAN}a/long/path/of/it` }];
+    const ran = await run(['list'], { [LIST]: [replies(200, { data, next_cursor: null })] }, { live: true });
+    const lines = ran.stdout.trimEnd().split('\n');
+    expect(lines.map(({ length }) => length).every((length) => length <= 80)).to.equal(true);
+    expect(lines[1]!.split(/ {2,}/)).to.deep.equal([
+      SCAN_ID.slice(0, 8),
+      '2026-03-02',
+      'done',
+      '97.5',
+      '3',
+      'passed',
+      'www.example.com/a/lon…',
+    ]);
+  });
+
   it('rejects a filter that is not KEY=VALUE: exit code 2', async () => {
     expect(await run(['list', '--metadata', 'main'], {})).to.include({
       code: 2,

@@ -193,7 +193,7 @@ export async function curbcut(
   const output: Output = { code: -1, stdout: '', stderr: '', slept: [] };
   options.onStart?.(output);
   const terminal = (name: 'stdout' | 'stderr'): Terminal => ({
-    live: options.live === true && name === 'stderr',
+    live: options.live === true,
     color: false,
     unicode: true,
     columns: () => 80,

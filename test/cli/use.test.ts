@@ -62,6 +62,7 @@ describe('curbcut', () => {
     for (const command of listed!.split('|')) {
       const help = await helpOf(command);
       expect(help).to.include('Exit codes:').and.to.include('CURBCUT_API_KEY');
+      for (const line of help.split('\n')) expect(line.length, line).to.be.at.most(80);
       const [, given] = /\nExamples:\n((?: {2}.*\n)+)/.exec(help) ?? [];
       expect(given, command).to.be.a('string');
       for (const [option] of given!.matchAll(/(?<= )--?[a-z][\w-]*/gi)) {

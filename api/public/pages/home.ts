@@ -133,7 +133,9 @@ export interface ScanForm {
 
 type ReadScanForm =
   /** `url`: with a scheme. */
-  { ok: true; url: string; httpFallback: boolean; email: string; turnstileToken: string } | { ok: false; errors: FormError[] };
+  | { ok: true; url: string; httpFallback: boolean; email: string; turnstileToken: string }
+  /** `url`: null if it is wrong itself. */
+  | { ok: false; errors: FormError[]; url: string | null };
 
 /** The name of the field that Turnstile's script adds. */
 const TURNSTILE_FIELD = 'cf-turnstile-response';
@@ -151,7 +153,10 @@ export function readScanForm(form: Form, locale: Locale): ReadScanForm {
   else if (!URL.canParse(url) || /\s/.test(url)) add('url', texts.refused.urlInvalid);
   if (email === '') add('email', texts.refused.emailMissing);
   else if (!isEmailAddress(email)) add('email', texts.refused.emailInvalid);
-  return errors.length > 0 ? { ok: false, errors } : { ok: true, url, httpFallback, email, turnstileToken: form.exact(TURNSTILE_FIELD) };
+  const urlIsWrong = errors.some(({ field }) => field === 'url');
+  return errors.length > 0
+    ? { ok: false, errors, url: urlIsWrong ? null : url }
+    : { ok: true, url, httpFallback, email, turnstileToken: form.exact(TURNSTILE_FIELD) };
 }
 
 type TargetReason = Extract<PublicScanRefusal, { reason: 'target_refused' }>['target']['reason'];

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import { ANONYMOUS } from '../../../core/organisation.ts';
 import { LOCALES, type Locale } from '../../../core/scan/locales.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
-import { URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
+import { judgeScanUrl, URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import type { PublicScan } from '../../../stores/scans/public-scans.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
@@ -97,7 +97,10 @@ async function submit(locale: Locale, request: FastifyRequest, reply: FastifyRep
   const form = formOf(request.body);
   const typed = typedIn(form);
   const read = readScanForm(form, locale);
-  if (!read.ok) return showForm(request, reply, { locale, typed, errors: read.errors, status: 422 });
+  if (!read.ok) {
+    const errors = [...(await targetErrors(request, read.url, locale)), ...read.errors];
+    return showForm(request, reply, { locale, typed, errors, status: 422 });
+  }
   const { url, httpFallback, email, turnstileToken } = read;
   const asked = {
     url,
@@ -119,6 +122,15 @@ async function submit(locale: Locale, request: FastifyRequest, reply: FastifyRep
   const { status, errors, retryAfterSeconds } = describeRefusal(outcome, locale);
   if (retryAfterSeconds !== null) reply.header('Retry-After', retryAfterSeconds);
   return showForm(request, reply, { locale, typed, errors, status });
+}
+
+/** What is wrong with the target of a form that has another error. It counts as a request, because names are resolved. */
+async function targetErrors({ server, address }: FastifyRequest, url: string | null, locale: Locale): Promise<FormError[]> {
+  const { publicScanning, networkLimits, settings, resolver } = server;
+  if (url === null || publicScanning === null || !networkLimits.admit('public-requests', address).ok) return [];
+  const judged = await judgeScanUrl(url, settings.targets, resolver);
+  if (judged.ok || judged.reason === 'dns_unavailable') return [];
+  return describeRefusal({ ok: false, reason: 'target_refused', target: { ...judged, reason: judged.reason } }, locale).errors;
 }
 
 /** The token is the permission, as in the address of the page. */
