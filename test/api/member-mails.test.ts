@@ -102,7 +102,7 @@ describe('mails to members', () => {
 
   it('are not repeated while a schedule stays worse, and come at most once a day from one that gets better and worse', async () => {
     const person = await watching();
-    const noon = new Date('2026-11-22T12:00:00Z');
+    const noon = new Date('2054-11-22T12:00:00Z');
     const at = (hours: number) => new Date(noon.getTime() + hours * 3_600_000);
     await regress(person.organisation, { at: noon });
     await regress(person.organisation, { at: at(1), began: false });
@@ -145,7 +145,7 @@ describe('mails to members', () => {
     await person.client.submit(MAILS, { topic: 'weekly', time_zone: 'Europe/Zurich' });
     const queue = (at: string) => queueSummaries({ stores: context.stores, now: () => new Date(at) }, new AbortController().signal);
     const summaries = () => context.db.collection<MailEntry>('outbox').find({ to: person.email, kind: 'weekly_summary' }).toArray();
-    const before = new Date('2026-11-13T12:00:00Z');
+    const before = new Date('2054-11-13T12:00:00Z');
     const earlier = await context.scan(person.organisation, {
       createdAt: before,
       phase: 'done',
@@ -154,22 +154,22 @@ describe('mails to members', () => {
       options: OPTIONS,
     });
     await context.stores.sites.record([earlier]);
-    const within = { createdAt: new Date('2026-11-20T12:00:00Z'), finishedAt: new Date('2026-11-20T12:05:00Z'), passed: false };
+    const within = { createdAt: new Date('2054-11-20T12:00:00Z'), finishedAt: new Date('2054-11-20T12:05:00Z'), passed: false };
     await context.db.collection('sites').deleteMany({ organisation: person.organisation });
     const later = await context.scan(person.organisation, { ...within, phase: 'done', outcome: OUTCOME, options: OPTIONS });
     await context.stores.sites.record([earlier, later]);
 
-    await queue('2026-11-21T12:00:00Z');
-    await queue('2026-11-23T06:59:00Z');
+    await queue('2054-11-21T12:00:00Z');
+    await queue('2054-11-23T06:59:00Z');
     expect(await summaries()).to.deep.equal([]);
-    await Promise.all([1, 2, 3].map(() => queue('2026-11-23T07:00:30Z')));
-    await queue('2026-11-23T07:01:30Z');
+    await Promise.all([1, 2, 3].map(() => queue('2054-11-23T07:00:30Z')));
+    await queue('2054-11-23T07:01:30Z');
     const [mail, ...more] = await summaries();
     expect(more).to.deep.equal([]);
     const { subject, text } = (await composed(mail as MailEntry))!;
     expect(subject).to.match(/: 1 Website sollten Sie ansehen$/);
     expect(text.replace(/\s+/g, ' ')).to.include('shop.example · Punktzahl 71,5 (-8,5) · 12 Verstöße gefunden · Nicht bestanden');
-    await queue('2026-11-30T07:00:30Z');
+    await queue('2054-11-30T07:00:30Z');
     expect(await summaries()).to.have.lengthOf(1);
   });
 

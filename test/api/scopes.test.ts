@@ -36,6 +36,7 @@ const ROUTES: Readonly<Record<string, [scope: KeyScope, status: number]>> = {
   'GET /v1/known-issues/{known_issue_id}': ['scans:read', 404],
   'PATCH /v1/known-issues/{known_issue_id}': ['known-issues:write', 404],
   'DELETE /v1/known-issues/{known_issue_id}': ['known-issues:write', 404],
+  'GET /v1/sites': ['scans:read', 200],
   'GET /v1/schedules': ['scans:read', 200],
   'POST /v1/schedules': ['schedules:write', 201],
   'GET /v1/schedules/{namespace}/{name}': ['scans:read', 404],

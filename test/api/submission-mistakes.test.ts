@@ -44,6 +44,7 @@ describe('an invalid submission', () => {
       ['body', 'prepare', 1, 'goto'],
       'prepare.other_site',
     ],
+    ['a listed address with credentials', { ...SUBMISSION, urls: ['https://me:secret@example.com/'] }, ['body', 'urls', 0], 'urls.invalid'],
     ['an address of another host', { ...SUBMISSION, urls: ['/a', 'https://example.org/'] }, ['body', 'urls', 1], 'urls.other_host'],
     ['more addresses than pages', { url: SUBMISSION.url, max_pages: 1, urls: ['/a', '/b'] }, ['body', 'urls'], 'urls.too_many'],
     ['metadata with a number', { ...SUBMISSION, metadata: { pull_request: 7 } }, ['body', 'metadata', 'pull_request'], 'type.string'],

@@ -15,13 +15,13 @@ const NETWORK = '203.0.113.0/24';
 describe('the audit log', () => {
   const database = useDatabase();
   let organisation = '';
-  let now = new Date('2026-11-01T12:00:00Z');
+  let now = new Date('2054-11-01T12:00:00Z');
   const clock = { now: () => now };
   const log = () => createOrganisations(database.db, clock);
   const stored = () => database.db.collection('audit').find({ organisation }).toArray();
 
   beforeEach(() => {
-    now = new Date('2026-11-01T12:00:00Z');
+    now = new Date('2054-11-01T12:00:00Z');
     organisation = `org-${randomUUID().slice(0, 8)}`;
   });
 

@@ -14,7 +14,7 @@ const BEN: KeyCreator = { createdBy: 'ben@example.com', rootCreator: 'ben@exampl
 describe('creators of API keys', () => {
   const database = useDatabase();
   let organisation = '';
-  let now = new Date('2026-11-01T12:00:00Z');
+  let now = new Date('2054-11-01T12:00:00Z');
   const keys = () => createKeys(database.db, { now: () => now });
   const names = (list: readonly ApiKey[]) => list.map(({ name }) => name).toSorted();
   /** The creator of the keys that a key creates. */

@@ -8,7 +8,7 @@ import type { MailEntry } from '../../stores/outbox/entries.ts';
 import { findMail } from '../support/find-mail.ts';
 import { useDatabase } from './database.ts';
 
-const START = new Date('2026-11-01T12:00:00Z');
+const START = new Date('2054-11-01T12:00:00Z');
 const DAY = 86_400_000;
 const LEASE_MS = 60_000;
 const resultFor = (to: string): NewMail => {
@@ -67,7 +67,7 @@ describe('mail stores', () => {
     });
 
     it('claims the mails of a priority, and passes over the organisations that the caller names', async () => {
-      const data = { organisation: 'Acme', invitedBy: 'ada@example.com', url: 'https://x.example', expiresAt: '2026-11-08T12:00:00Z' };
+      const data = { organisation: 'Acme', invitedBy: 'ada@example.com', url: 'https://x.example', expiresAt: '2054-11-08T12:00:00Z' };
       const inviteFor = (organisation: string, n: number): NewMail =>
         ({ id: `invitation:${organisation}${n}`, kind: 'invitation', organisation, to: `${n}@${organisation}.example`, locale: 'en', data }); // prettier-ignore
       const [result, first, second, other] = [resultFor('a@example.com'), inviteFor('acme', 1), inviteFor('acme', 2), inviteFor('b', 1)];
@@ -129,7 +129,7 @@ describe('mail stores', () => {
 
     it('records why a mail was not sent, and removes its links at once and its address after some weeks', async () => {
       const url = 'https://curbcut.example.com/dashboard/invitation/secret-token';
-      const data = { organisation: 'Acme', invitedBy: 'ada@example.com', url, expiresAt: '2026-11-08T12:00:00Z' };
+      const data = { organisation: 'Acme', invitedBy: 'ada@example.com', url, expiresAt: '2054-11-08T12:00:00Z' };
       const invitation: NewMail = { id: 'invitation:1', kind: 'invitation', to: 'grace@example.com', locale: 'en', data };
       await outbox().enqueue(invitation);
       expect(await outbox().end((await outbox().claim({}, LEASE_MS))!, 'failed', { error: '550 no such user' })).to.equal(true);

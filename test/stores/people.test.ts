@@ -20,7 +20,7 @@ describe('organisations, keys and users', () => {
   const database = useDatabase({ waitQueueTimeoutMS: '0' });
 
   describe('keys', () => {
-    let now = new Date('2026-11-01T12:00:00Z');
+    let now = new Date('2054-11-01T12:00:00Z');
     const keys = () => createKeys(database.db, { now: () => now });
     before(() => createOrganisations(database.db).add({ id: 'acme', displayName: 'Acme', plan: 'team', namespaces: [] }));
 
@@ -38,15 +38,15 @@ describe('organisations, keys and users', () => {
 
     it('rejects a key that is malformed, unknown, expired or revoked', async () => {
       const other = createKeys(database.another(), { now: () => now });
-      const { key, secret } = await issueKey(keys(), 'acme', { expiresAt: new Date('2026-11-01T13:00:00Z') });
+      const { key, secret } = await issueKey(keys(), 'acme', { expiresAt: new Date('2054-11-01T13:00:00Z') });
       expect(await keys().recognise(`${secret}0`)).to.equal(null);
       expect(await keys().recognise(secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0'))).to.equal(null);
       await database.db.collection<{ _id: string }>('keys').updateOne({ _id: key.id }, { $set: { hash: 'of another' } });
       expect(await keys().recognise(secret)).to.equal(null);
 
-      const fresh = await issueKey(keys(), 'acme', { expiresAt: new Date('2026-11-01T13:00:00Z') });
+      const fresh = await issueKey(keys(), 'acme', { expiresAt: new Date('2054-11-01T13:00:00Z') });
       expect((await other.recognise(fresh.secret))?.key.id).to.equal(fresh.key.id);
-      now = new Date('2026-11-01T13:00:00Z');
+      now = new Date('2054-11-01T13:00:00Z');
       expect(await keys().recognise(fresh.secret)).to.equal(null);
 
       const revoked = await issueKey(keys(), 'acme');

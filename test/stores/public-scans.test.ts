@@ -13,7 +13,7 @@ describe('public scans', () => {
   const publicScans = useStore(database, (db) => createPublicScans(db, () => now));
   let now: Date;
   beforeEach(async () => {
-    now = new Date('2026-01-01T00:00:00Z');
+    now = new Date('2054-01-01T00:00:00Z');
     await database.db.collection('public_scans').deleteMany({});
   });
 
