@@ -10,6 +10,7 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'organisation.delete': 'Organisation deleted',
   'organisation.restore': 'Organisation restored',
   'organisation.second-factor': 'Second factor required or optional',
+  'organisation.tracker': 'Tracker for issues changed',
   'organisation.hand-over': 'Writer changed',
   'user.add': 'Member added',
   'user.invite': 'Member invited',

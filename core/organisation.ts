@@ -23,6 +23,8 @@ export interface Organisation {
   blocked: boolean;
   /** Whether its members need a second factor. Its owners decide, and `curbcut-admin`; its manifest does not set it. */
   requireSecondFactor: boolean;
+  /** Where its issues are created. Its owners decide. Absent: in the repository of a scan. */
+  tracker?: Tracker;
   /** Kubernetes namespaces. The organisation is charged for their manifests. */
   namespaces: string[];
   createdAt: Date;
@@ -31,3 +33,27 @@ export interface Organisation {
   /** When its Organisation resource was deleted. It is blocked since then; it can be restored or purged. */
   deletedAt: Date | null;
 }
+
+/** The trackers in which issues can be created: a project on GitHub or GitLab, or one of a Jira site. */
+export const TRACKER_KINDS = ['github', 'gitlab', 'jira'] as const;
+export type TrackerKind = (typeof TRACKER_KINDS)[number];
+
+/** `url` is an https address without a slash at its end: of the project, or of the Jira site. Jira's own pages have the IDs. */
+export type Tracker =
+  { kind: Exclude<TrackerKind, 'jira'>; url: string } | { kind: 'jira'; url: string; project: string; issueType: string };
+
+/** Links to a new issue have 8,000 bytes for everything. */
+export const TRACKER_URL_MAX = 300;
+export const JIRA_ID = /^[1-9]\d{0,18}$/;
+
+/** The address of a project or a site; null if it is none over https, or has credentials. @param kind of which a Jira site has any path */
+export function trackerUrl(kind: TrackerKind, address: string): string | null {
+  const url = URL.parse(address);
+  if (url === null || url.protocol !== 'https:' || url.username !== '' || url.password !== '') return null;
+  const path = url.pathname.replace(kind === 'jira' ? /\/+$/ : /(\.git)?\/*$/, '');
+  return kind === 'jira' || /^\/[^/]+\/[^/]+/.test(path) ? url.origin + path : null;
+}
+
+/** A tracker in one line, as the audit log has it. */
+export const trackerText = (tracker: Tracker): string =>
+  `${tracker.kind} ${tracker.url}${tracker.kind === 'jira' ? `, project ${tracker.project}, issue type ${tracker.issueType}` : ''}`;

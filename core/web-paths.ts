@@ -71,6 +71,9 @@ export const RECIPIENTS_PATH = '/dashboard/settings/recipients';
 /** The pages of the organisation's webhooks. */
 export const WEBHOOKS_PATH = '/dashboard/settings/webhooks';
 
+/** The page of the organisation's tracker for issues. */
+export const TRACKER_PATH = '/dashboard/settings/tracker';
+
 /** The pages of the organisation's known issues. */
 export const KNOWN_ISSUES_PATH = '/dashboard/known-issues';
 

@@ -23,6 +23,7 @@ import { leftBehindPages } from './settings/left-behind.ts';
 import { memberPages } from './settings/members.ts';
 import { recipientPages } from './settings/recipients.ts';
 import { securityPages } from './settings/security.ts';
+import { trackerPages } from './settings/tracker.ts';
 import { invitationRoutes } from './sign-in/invitation.ts';
 import { resetRoutes } from './sign-in/reset-password.ts';
 import { oidcRoutes } from './sign-in/oidc.ts';
@@ -80,6 +81,7 @@ async function signedInPages(scope: FastifyInstance): Promise<void> {
   await scope.register(requireSession);
   await scope.register(permissions);
   await scope.register(securityPages);
+  await scope.register(trackerPages);
   await scope.register(memberPages);
   await scope.register(leftBehindPages);
   await scope.register(recipientPages);

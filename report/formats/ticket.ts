@@ -1,5 +1,6 @@
-/** A root cause as an issue for a tracker, in Markdown. What pages of the site say is only in code blocks and addresses. Pure. */
+/** A root cause as an issue for a tracker, in Markdown or for Jira. What pages of the site say is only in code blocks and addresses. Pure. */
 import type { Locale } from '../../core/scan/locales.ts';
+import { type Tracker, trackerUrl } from '../../core/organisation.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
 import { standardsInReports } from '../rules/rules.ts';
 import { standardsText } from '../rules/success-criteria.ts';
@@ -35,8 +36,29 @@ const SHORTER: readonly Limits[] = [FULL, { html: 500, selector: 300, pages: 3 }
 const SHORTEST: Limits = { html: 0, selector: 0, pages: 0 };
 const TITLE_MAX = 120;
 
+const MARKDOWN = {
+  strong: (text: string) => `**${text}**`,
+  heading: (text: string) => `## ${text}`,
+  block: fenced,
+  /** @param more our text about further ones */
+  pages: (urls: readonly string[], more: readonly string[]) =>
+    [...urls.map((url) => `<${url}>`), ...more].map((line) => `- ${line}`).join('\n'),
+  link: (url: string) => `<${url}>`,
+};
+type Markup = typeof MARKDOWN;
+
+/** Plain text that reads well where Jira shows it as it is. Its wiki markup has no effect: what is foreign is in blocks without format. */
+const JIRA: Markup = {
+  strong: (text) => text,
+  heading: (text) => `${text}:`,
+  block: unformatted,
+  pages: (urls, more) => unformatted([...urls, ...more].join('\n')),
+  link: (url) => url,
+};
+
 /** The issue of a root cause: what, where, why it matters, how to fix and how to check it. */
-export function ticketOf(cause: RootCause, { locale, scanId, causeUrl, element }: TicketAbout, limits: Limits = FULL): Ticket {
+export function ticketOf(cause: RootCause, about: TicketAbout, limits: Limits = FULL, markup: Markup = MARKDOWN): Ticket {
+  const { locale, scanId, causeUrl, element } = about;
   const { rule, fingerprint, elements, pages, page_urls, example } = cause;
   const { texts, count } = wordsIn(locale, 'report');
   const { texts: findings, count: countFindings } = wordsIn(locale, 'findings');
@@ -45,25 +67,20 @@ export function ticketOf(cause: RootCause, { locale, scanId, causeUrl, element }
   const criteria = cause.wcag.filter((criterion) => /^\d+\.\d+\.\d+$/.test(criterion));
   const urls = page_urls.filter((url) => /^https?:\/\//i.test(url)).map(uriOf);
   const listed = urls.slice(0, limits.pages);
-  const section = (heading: string, text: string | undefined): string[] => (text ? [`## ${heading}`, text] : []);
+  const section = (heading: string, text: string | undefined): string[] => (text ? [markup.heading(heading), text] : []);
   const where = [
     ...(listed.length === 0
       ? []
-      : [
-          [
-            ...listed.map((url) => `- <${url}>`),
-            ...(pages > listed.length ? [`- ${countFindings(findings.morePages, pages - listed.length)}`] : []),
-          ].join('\n'),
-        ]),
-    ...(limits.selector === 0 ? [] : [fenced(cut(elementPath(example), limits.selector), 'css')]),
-    ...(limits.html === 0 ? [] : [fenced(cut(example.html, limits.html), 'html')]),
+      : [markup.pages(listed, pages > listed.length ? [countFindings(findings.morePages, pages - listed.length)] : [])]),
+    ...(limits.selector === 0 ? [] : [markup.block(cut(elementPath(example), limits.selector), 'css')]),
+    ...(limits.html === 0 ? [] : [markup.block(cut(example.html, limits.html), 'html')]),
   ];
   const command =
     listed[0] === undefined ? undefined : `curbcut check '${listed[0].replaceAll("'", '%27')}' --cause ${fingerprint} --with ${scanId}`;
   return {
     title: cut(`${name}: ${element}`.replaceAll(/\p{C}/gu, ' '), TITLE_MAX),
     body: [
-      `**${name}**`,
+      markup.strong(name),
       [
         ...standardsText(criteria, standardsInReports(rule), locale),
         `${count(texts.elements, elements)} ${count(texts.onPages, pages)}`,
@@ -71,8 +88,8 @@ export function ticketOf(cause: RootCause, { locale, scanId, causeUrl, element }
       ...section(texts.whyItMatters, known?.why),
       ...section(texts.howToFix, known?.fix),
       ...section(findings.ticket.where, where.join('\n\n')),
-      ...section(findings.ticket.check, command && fenced(command, 'sh')),
-      ...section(findings.ticket.scan, `<${uriOf(causeUrl)}>`),
+      ...section(findings.ticket.check, command && markup.block(command, 'sh')),
+      ...section(findings.ticket.scan, markup.link(uriOf(causeUrl))),
     ].join('\n\n'),
   };
 }
@@ -90,34 +107,36 @@ function fenced(text: string, language: string): string {
   return `${fence}${language}\n${text.replaceAll(/\r\n?/g, '\n')}\n${fence}`;
 }
 
-/** The trackers whose pages for a new issue can be filled in by a link, with the names of their parameters. */
-const TRACKERS = {
-  github: { path: '/issues/new', title: 'title', body: 'body' },
-  gitlab: { path: '/-/issues/new', title: 'issue[title]', body: 'issue[description]' },
-} as const;
-
-/** A repository with issues. */
-export interface Tracker {
-  kind: keyof typeof TRACKERS;
-  /** Without a slash at the end. */
-  url: string;
+/** A block in which Jira's wiki markup has no effect. Nothing in it looks like the begin of a macro, such as its end, or of a mention. */
+function unformatted(text: string): string {
+  return `{noformat}\n${text.replaceAll(/\r\n?/g, '\n').replaceAll(/\{(?=[a-z])|\[(?=~)/gi, '$& ')}\n{noformat}`;
 }
+
+/**
+ * The pages for a new issue that a link can fill in, with the names of their parameters. Jira's are in Atlassian's "Creating Issues via
+ * direct HTML links".
+ */
+const TRACKERS = {
+  github: { path: '/issues/new', title: 'title', body: 'body', markup: MARKDOWN },
+  gitlab: { path: '/-/issues/new', title: 'issue[title]', body: 'issue[description]', markup: MARKDOWN },
+  jira: { path: '/secure/CreateIssueDetails!init.jspa', title: 'summary', body: 'description', markup: JIRA },
+} as const;
 
 /** The tracker of a repository, by its host; null if it has none of these, or is no https address of a project. */
 export function trackerOf(repository: string): Tracker | null {
-  const url = URL.parse(repository);
-  if (url === null || url.protocol !== 'https:' || url.username !== '' || url.password !== '') return null;
-  const kind = /(^|\.)github\./.test(url.hostname) ? 'github' : url.hostname.split('.').includes('gitlab') ? 'gitlab' : null;
-  const path = url.pathname.replace(/(\.git)?\/*$/, '');
-  return kind === null || !/^\/[^/]+\/[^/]+/.test(path) ? null : { kind, url: url.origin + path };
+  const { hostname = '' } = URL.parse(repository) ?? {};
+  const kind = /(^|\.)github\./.test(hostname) ? 'github' : hostname.split('.').includes('gitlab') ? 'gitlab' : null;
+  const url = kind && trackerUrl(kind, repository);
+  return kind && url !== null ? { kind, url } : null;
 }
 
 /** The address of a new issue that is filled in, at most `LINK_MAX` bytes. */
-export function issueLink({ kind, url }: Tracker, cause: RootCause, about: TicketAbout): string {
-  const { path, ...names } = TRACKERS[kind];
+export function issueLink(tracker: Tracker, cause: RootCause, about: TicketAbout): string {
+  const { path, markup, ...names } = TRACKERS[tracker.kind];
+  const place: Record<string, string> = tracker.kind === 'jira' ? { pid: tracker.project, issuetype: tracker.issueType } : {};
   const linkOf = (limits: Limits): string => {
-    const { title, body } = ticketOf(cause, about, limits);
-    return `${url}${path}?${new URLSearchParams({ [names.title]: title, [names.body]: body }).toString()}`;
+    const { title, body } = ticketOf(cause, about, limits, markup);
+    return `${tracker.url}${path}?${new URLSearchParams({ ...place, [names.title]: title, [names.body]: body }).toString()}`;
   };
   return SHORTER.map(linkOf).find((link) => link.length <= LINK_MAX) ?? linkOf(SHORTEST);
 }

@@ -31,12 +31,14 @@ export function toOrganisation(document: OrganisationDocument): Organisation {
     plan,
     blocked,
     requireSecondFactor = false,
+    tracker,
     namespaces = [],
     createdAt,
     managedBy,
     deletedAt = null,
   } = document;
-  return { id: _id, displayName, plan, blocked, requireSecondFactor, namespaces, createdAt, managedBy, deletedAt };
+  const settings = { requireSecondFactor, ...(tracker && { tracker }) };
+  return { id: _id, displayName, plan, blocked, ...settings, namespaces, createdAt, managedBy, deletedAt };
 }
 
 /** Matches a webhook that no newer version of the manifest has written: its `manifest` is absent, this version or an older one. */

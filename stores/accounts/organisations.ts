@@ -1,6 +1,6 @@
 /** Organisations and the namespaces that are charged to them. */
 import type { Db } from 'mongodb';
-import { ANONYMOUS, type ManagedBy, type Organisation } from '../../core/organisation.ts';
+import { ANONYMOUS, type ManagedBy, type Organisation, type Tracker } from '../../core/organisation.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { createAuditLog } from './audit.ts';
 import {
@@ -88,6 +88,10 @@ export function createOrganisations(db: Db, { now = () => new Date() }: { now?: 
     async setRequireSecondFactor(id: string, requireSecondFactor: boolean): Promise<boolean> {
       return (await organisations.updateOne({ _id: id }, { $set: { requireSecondFactor } })).matchedCount === 1;
     },
+
+    /** Whoever the writer is, as above. @param tracker null: none */
+    setTracker: (id: string, tracker: Tracker | null) =>
+      organisations.updateOne({ _id: id }, tracker === null ? { $unset: { tracker: '' } } : { $set: { tracker } }),
 
     /** Replaces the namespaces that are charged to an organisation. */
     async setNamespaces(id: string, namespaces: string[]): Promise<ChangedNamespaces> {

@@ -1,7 +1,7 @@
 /** Each page and REST route of the app with what belongs to another organisation. A new route is one of them. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { KNOWN_ISSUES_PATH, RECIPIENTS_PATH } from '../../core/web-paths.ts';
+import { KNOWN_ISSUES_PATH, RECIPIENTS_PATH, TRACKER_PATH } from '../../core/web-paths.ts';
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
 import { withDefaults } from '../../core/scan/options.ts';
@@ -104,6 +104,7 @@ const REDIRECTING = [
   'POST /dashboard/account/name',
   'POST /dashboard/account/sign-out-everywhere',
   'POST /dashboard/settings/security/second-factor',
+  `POST ${TRACKER_PATH}`,
   ...['GET app', 'POST app', 'POST app/begin', 'GET app/removal', 'POST app/removal', 'POST recovery-codes'].map((route) =>
     route.replace(' ', ` ${FACTORS}/`),
   ),

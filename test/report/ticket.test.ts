@@ -26,6 +26,9 @@ const causeWith = (over: Partial<RootCause> = {}, html = '<img src="/logo.png">'
   ...over,
 });
 
+const JIRA = { kind: 'jira', url: 'https://acme.atlassian.net', project: '10000', issueType: '10001' } as const;
+const jiraText = (link: string): string => new URL(link).searchParams.get('description')!;
+
 /** The lines outside of code blocks and of lists of addresses, as CommonMark reads them. */
 function outside(body: string): string[] {
   let fence: string | null = null;
@@ -66,11 +69,12 @@ describe('an issue for a tracker', () => {
   it('shows what pages of the site say only in code blocks and addresses, and its link stays short', () => {
     const hostile = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 3_000 }),
-      fc.array(fc.constantFrom('```', '````\n', '`', '\n', '\r\n', '~~~', '@all', '<script>', '</script>', '![a](//b)', '#1', '\u202e', ' ', "'", '$(x)', '> '), { maxLength: 400 }).map((parts) => parts.join('')), // prettier-ignore
+      fc.array(fc.constantFrom('```', '````\n', '`', '\n', '\r\n', '~~~', '@all', '<script>', '</script>', '![a](//b)', '#1', '\u202e', ' ', "'", '$(x)', '> ', '{noformat}', '{code:a}', '[~admin]', '!a.png!'), { maxLength: 400 }).map((parts) => parts.join('')), // prettier-ignore
     );
     const expected = outside(ticketOf(causeWith({ pages: 12, page_urls: [] }), about).body).filter(
       (line) => line !== '- and 10 more pages',
     );
+    const ownText = jiraText(issueLink(JIRA, causeWith(), about));
     fc.assert(
       fc.property(hostile, hostile, hostile, hostile, fc.constantFrom(...LOCALES), (html, selector, path, element, locale) => {
         const url = `https://www.example.org/${path}`;
@@ -85,6 +89,11 @@ describe('an issue for a tracker', () => {
         );
         expect(link.length).to.be.at.most(LINK_MAX);
         expect(URL.parse(link)?.pathname).to.equal('/acme/shop/-/issues/new');
+        const description = jiraText(issueLink(JIRA, cause, about));
+        const [plain, own] = [description, ownText].map((text) => text.split('{noformat}'));
+        expect(plain!.join('')).not.to.match(/\{[a-z]|\[~/i);
+        const lines = (parts: string[]) => parts.filter((_, at) => at % 2 === 0).flatMap((part) => part.split('\n'));
+        expect(lines(plain!).filter((line) => !lines(own!).includes(line))).to.deep.equal([]);
       }),
     );
   });
@@ -103,5 +112,8 @@ describe('an issue for a tracker', () => {
       expect(trackerOf(repository), repository).to.deep.equal(tracker);
     const link = new URL(issueLink(trackerOf('https://github.com/acme/shop')!, causeWith(), about));
     expect(link.searchParams.get('body')).to.equal(ticketOf(causeWith(), about).body);
+    const { origin, pathname, searchParams } = new URL(issueLink(JIRA, causeWith(), about));
+    expect(origin + pathname).to.equal('https://acme.atlassian.net/secure/CreateIssueDetails!init.jspa');
+    expect([...searchParams].slice(0, 3)).to.deep.equal([['pid', '10000'], ['issuetype', '10001'], ['summary', ticketOf(causeWith(), about).title]]); // prettier-ignore
   });
 });

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { docPath, DOCS_PATH, DOCS_SEARCH_PATH, KNOWN_ISSUES_PATH, WEBHOOKS_PATH } from '../../core/web-paths.ts';
+import { docPath, DOCS_PATH, DOCS_SEARCH_PATH, KNOWN_ISSUES_PATH, TRACKER_PATH, WEBHOOKS_PATH } from '../../core/web-paths.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { down } from '../api/replica.ts';
@@ -41,6 +41,7 @@ const PAGES: Readonly<Record<string, string>> = {
   [`${FACTORS}/app`]: 'app-new',
   [`${FACTORS}/app/removal`]: 'app-remove',
   '/dashboard/settings/security': 'security',
+  [TRACKER_PATH]: 'tracker',
   '/dashboard/settings/members': 'members',
   '/dashboard/settings/members/left-behind': 'left-behind',
   '/dashboard/settings/audit-log': 'audit-log',

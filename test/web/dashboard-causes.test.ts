@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
 import { withDefaults } from '../../core/scan/options.ts';
+import { TRACKER_PATH } from '../../core/web-paths.ts';
 import { outcomeOf } from '../../report/results/results.ts';
 import { criterionState } from '../../report/results/rule-outcomes.ts';
 import { ALL_CAUSES } from '../../api/dashboard/findings/select.ts';
@@ -169,6 +170,12 @@ describe('the root causes of a scan', () => {
     const href = (await page.getByRole('link', { name: 'Create issue in github.com/acme/shop' }).getAttribute('href'))!;
     expect(new globalThis.URL(href).searchParams.get('body')).to.equal(text);
     await expectAccessible(page, 'dashboard-ticket');
+    const jira = { kind: 'jira', url: 'https://acme.atlassian.net', project: '10000', issueType: '10001' } as const;
+    await web.stores.organisations.setTracker(page.organisation, jira);
+    await page.reload();
+    expect(await page.getByRole('link', { name: 'Create issue in acme.atlassian.net' }).getAttribute('href')).to.include('?pid=10000&');
+    expect(await page.getByRole('link', { name: 'Tracker of the organisation' }).count(), 'for owners').to.equal(0);
+    await expectAccessible(await openAs(web, 'owner', TRACKER_PATH), 'tracker');
   });
 
   it('are summed up by success criterion, and nothing in it claims conformance', async () => {

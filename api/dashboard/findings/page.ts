@@ -1,12 +1,12 @@
 /** The list of the pages of a scan, and one of them: what was found on it, where, and with which pictures. */
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { mayCall } from '../../../core/accounts.ts';
+import { type Caller, mayCall } from '../../../core/accounts.ts';
 import { issueLink, type TicketAbout, ticketOf, trackerOf } from '../../../report/formats/ticket.ts';
 import type { RootCause } from '../../../report/schema/root-cause.ts';
 import type { PageCauses } from '../../../report/view/findings.ts';
 import type { ReportView, ViewPage } from '../../../report/view/schema.ts';
-import { criteriaPath, docPath, pagePath, pagesPath, scanPath, SCANS_PATH, ticketPath } from '../../../core/web-paths.ts';
+import { criteriaPath, docPath, pagePath, pagesPath, scanPath, SCANS_PATH, ticketPath, TRACKER_PATH } from '../../../core/web-paths.ts';
 import { pagePictureName, pictureName } from '../../scans/scan-views.ts';
 import { actions, code, definitions, link, linkButton, notice, pagination, shown } from '../../web/components.ts';
 import { criteriaCounts, criteriaTable } from '../../../report/html/criteria.ts';
@@ -66,7 +66,7 @@ export const findingPages: FastifyPluginAsync = async (scope) => {
     if (!cause) throw new ApiError('not_found');
     const causeUrl = scope.settings.publicBaseUrl + causesHref(row.id, { cause: cause.fingerprint });
     const about = { locale: row.options.locale, scanId: row.id, causeUrl, element: line.element };
-    return reply.page(titledPage({ request, title: 'Issue for a tracker', active: 'scans', trail: trailTo(row), body: ticketBody(cause, about, row) })); // prettier-ignore
+    return reply.page(titledPage({ request, title: 'Issue for a tracker', active: 'scans', trail: trailTo(row), body: ticketBody(cause, about, row, callerOf(request)) })); // prettier-ignore
   });
 
   scope.get<{ Params: { page: string } }>(pagePath(':id', ':page'), { config }, async (request, reply) => {
@@ -85,15 +85,15 @@ export const findingPages: FastifyPluginAsync = async (scope) => {
   });
 };
 
-/** The issue as text, which can be selected without scripts, and a link to a tracker that the metadata of the scan names. */
-function ticketBody(cause: RootCause, about: TicketAbout, { id, metadata = {} }: ScanRow): Html {
-  const tracker = trackerOf(metadata['repository'] ?? '');
+/** The issue as text, which can be selected without scripts, and a link to the organisation's tracker, else that of the scan's repository. */
+function ticketBody(cause: RootCause, about: TicketAbout, { id, metadata = {} }: ScanRow, caller: Caller): Html {
+  const tracker = caller.organisation.tracker ?? trackerOf(metadata['repository'] ?? '');
   const { title, body } = ticketOf(cause, about);
   const create =
     tracker === null
-      ? html`<p class="soft">Scans with the <a href="${docPath('cli')}#metadata">metadata</a> <code>repository</code> of a project on GitHub or GitLab have a link to its new issue here.</p>`
+      ? html`<p class="soft">A link to a new issue is here once an owner has set the tracker of the organisation, and for scans with the <a href="${docPath('cli')}#metadata">metadata</a> <code>repository</code> of a project on GitHub or GitLab.</p>`
       : actions(linkButton({ text: `Create issue in ${shown(tracker.url.slice('https://'.length))}`, href: issueLink(tracker, cause, about), kind: 'primary', attributes: { rel: 'noopener' } })); // prettier-ignore
-  return html`${create}
+  return html`${create} ${mayCall(caller, 'members:write') && html`<p>${link('Tracker of the organisation', TRACKER_PATH)}</p>`}
     <h2>Title</h2>
     ${code({ id: 'ticket-title', label: 'the title', text: title, inline: true })}
     <h2>Text in Markdown</h2>

@@ -30,7 +30,7 @@ import type { Member } from '../../../stores/accounts/users.ts';
 import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { providerDecides } from '../../accounts/sessions/role-mapping.ts';
-import { MEMBERS_PATH, RECIPIENTS_PATH } from '../../../core/web-paths.ts';
+import { MEMBERS_PATH, RECIPIENTS_PATH, TRACKER_PATH } from '../../../core/web-paths.ts';
 import { requireReauthentication } from '../second-factor/confirm.ts';
 import { isNothing } from '../../../stores/accounts/left-behind.ts';
 import { leftBehindPath, noticesOf, tellLeftBehind, tellOwners } from '../../accounts/owner-notices.ts';
@@ -232,7 +232,7 @@ function membersPage(options: MembersPage): Html {
         rows: members.map((member, at) => memberRow(request, member, at)),
       })}
       ${invitations.length > 0 && pendingInvitations(request, invitations)} ${!isProviders(request) && invitationForm(options)}
-      <p>${link('Recipients of mails without an account', RECIPIENTS_PATH)}</p>`,
+      <p>${link('Recipients of mails without an account', RECIPIENTS_PATH)} · ${link('Tracker for issues', TRACKER_PATH)}</p>`,
   });
 }
 
