@@ -253,6 +253,7 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['organisations', { namespaces: 1 }, { unique: true, sparse: true }],
   ['audit', { organisation: 1, at: -1, _id: -1 }, {}],
   ['audit', { organisation: 1, action: 1, at: -1, _id: -1 }, {}],
+  ['audit', { organisation: 1, actor: 1, at: -1, _id: -1 }, {}],
   ['audit', { organisation: 1, kind: 1, at: -1, _id: -1 }, {}],
   // Sparse, because changes are kept.
   ['audit', { expiresAt: 1 }, { expireAfterSeconds: 0, sparse: true }],

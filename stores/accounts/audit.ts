@@ -58,6 +58,12 @@ export interface AuditPage {
   kind?: AuditKind;
   /** Only entries of this action. */
   action?: string;
+  /** Only entries of this actor. */
+  actor?: string;
+  /** Only entries from this time on. */
+  from?: Date;
+  /** Only entries before this time. */
+  before?: Date;
   /** Only entries after this one in the list. */
   after?: { at: Date; id: string } | null;
   limit: number;
@@ -127,12 +133,18 @@ export function createAuditLog(db: Db, now: () => Date) {
     },
 
     /** Returns entries of an organisation with their ids, newest first. */
-    async auditPage(organisation: string, { kind, action, after, limit }: AuditPage): Promise<(AuditEntry & { id: string })[]> {
+    async auditPage(
+      organisation: string,
+      { kind, action, actor, from, before, after, limit }: AuditPage,
+    ): Promise<(AuditEntry & { id: string })[]> {
       const filter: Filter<AuditDocument> = {
         $and: [
           { organisation },
           kind === undefined ? {} : { kind: kind === 'security' ? kind : (null as never) },
           action === undefined ? {} : { action },
+          actor === undefined ? {} : { actor },
+          from === undefined ? {} : { at: { $gte: from } },
+          before === undefined ? {} : { at: { $lt: before } },
           after ? afterEntry(after) : {},
         ],
       };

@@ -56,6 +56,22 @@ describe('the trail', () => {
     expect(await context.db.collection('audit').countDocuments()).to.equal(before + 1);
   });
 
+  it('is shown and saved as CSV by person and day, with the names of keys', async () => {
+    const { id: organisation } = await context.organisation();
+    const { key } = await issueKey(context.stores.keys, organisation, { name: 'Nightly build' });
+    await context.stores.organisations.record({ organisation, actor: 'ann@example.com', action: 'key.issue', subject: key.id });
+    await context.stores.organisations.record({ organisation, actor: 'bo@example.com', action: 'member.add', subject: '=1+1' });
+    const { client } = await signedIn(context, { organisation });
+    const csv = async (query: string) => (await client.get(`${PATH}/audit-log.csv?${query}`)).text;
+    expect(await csv(`person=Bo@example.com&to=2020-01-01`)).to.not.include('bo@');
+    expect(await csv(`person=Bo@example.com&from=2020-01-01`))
+      .to.include(`bo@example.com,member.add,"'=1+1"`)
+      .and.not.include('key.issue');
+    expect((await client.get(`${PATH}?action=key.issue&from=2020-01-01`)).text)
+      .to.include('Nightly build')
+      .and.not.include(key.id);
+  });
+
   // ASVS 6.3.5: people are told of sign-ins from a place that they did not use before.
   it('mails the owner of an account at the first sign-in from each new network, and not at the first of all', async () => {
     const { email, organisation } = await person();

@@ -113,6 +113,6 @@ describe('who started and canceled scans', () => {
     expect(log).to.include(`API key ${name}`).and.include(`href="/dashboard/scans/${id}"`).and.not.include(keyId);
     expect((await client.get(`/dashboard/scans/${id}`)).text.replace(/\s+/g, ' ')).to.include(`API: API key ${name}`);
     expect((await client.get(SCANS_PATH)).text).to.include(`API key ${name}`);
-    expect((await client.get(`${LOG}?action=scan.cancel`)).text).to.include('There are no entries of this action.');
+    expect((await client.get(`${LOG}?action=scan.cancel`)).text).to.include('No entry matches the filters.');
   });
 });

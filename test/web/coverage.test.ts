@@ -85,6 +85,7 @@ const PAGES: Readonly<Record<string, string>> = {
 /** Routes that answer with a part of a page, a file, a stream or another address. */
 const NO_PAGES = [
   '/dashboard/credits/ledger.csv',
+  '/dashboard/settings/audit-log/audit-log.csv',
   '/dashboard/sites.csv',
   ...['causes', 'elements', 'pages'].map((table) => `${SCAN}/report/${table}.csv`),
   '/dashboard/scans/rows',
