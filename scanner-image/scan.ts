@@ -201,7 +201,7 @@ async function tabOf(
     identity: identityOf(version, CURBCUT_VERSION, options.locale, contactUrl),
     egressFailureOf: egress.failureOf,
     pictures,
-    states: { kinds: statesOf(options).kinds, locale: options.locale },
+    states: { ...statesOf(options), locale: options.locale },
     ...(signIn !== null && { basic: signIn.basic, headers: signIn.headers, redact: redactor.deep }),
   });
 }

@@ -10,17 +10,17 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
-  core: { production: 4705, tests: 1667 },
-  report: { production: 16121, tests: 1810 },
+  core: { production: 4709, tests: 1667 },
+  report: { production: 16133, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 9235, tests: 635 },
   api: { production: 26290, tests: 2360 },
   operator: { production: 11713, tests: 8731 },
   'scanner-image': { production: 13846, tests: 3662 },
-  cli: { production: 5493, tests: 366 },
+  cli: { production: 5499, tests: 366 },
   local: { production: 10044, tests: 3760 },
   'demo-site': { production: 121, tests: 0 },
-  test: { production: 0, tests: 59300 },
+  test: { production: 0, tests: 59360 },
   tools: { production: 3430, tests: 579 },
   bench: { production: 2199, tests: 0 },
 };

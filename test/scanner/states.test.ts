@@ -180,6 +180,21 @@ describe('states of pages', () => {
     expect(cause).to.deep.include({ states: ['dark'], elements: 1 });
   });
 
+  it('fail what needs review at rest, which is listed once unless the scan names the state', async () => {
+    const css = 'p { color: #444; background: linear-gradient(#fff, #ccc) } @media (prefers-color-scheme: dark) { p { background: #222 } }';
+    const body = html('<p>Hint</p>', style(css));
+    const contrast = ({ violations, needs_review }: TestedPage) =>
+      [violations, needs_review].map((list) =>
+        list.flatMap(({ rule, nodes }) => (rule === 'color-contrast' ? nodes.map(({ state, also_in }) => [state?.kind, also_in]) : [])),
+      );
+    const [counted] = await pages({ '/': body }, { states: ['dark'] });
+    expect(contrast(counted!)).to.deep.equal([[['dark', undefined]], [[undefined, undefined]]]);
+    expect(counted!.score).to.be.below(100);
+    await site.close();
+    const [listed] = await pages({ '/': body });
+    expect(contrast(listed!)).to.deep.equal([[], [[undefined, ['dark']]]]);
+  });
+
   it('are tested on the first three tested pages of a template, with any number of workers', async () => {
     const article = (name: string): string => html(`<p class="h">News ${name}</p>`, DIM);
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];

@@ -17,9 +17,10 @@ import { type PictureBudget, takePictures } from './pictures.ts';
 import type { ArrivalDeps } from './settling.ts';
 import type { PageFacts, VisitClock, VisitedStates } from './visit.ts';
 
-/** The states that a scan tests, and the language of their labels. */
+/** The states that a scan tests, whether violations in them count, and the language of their labels. */
 export interface StateRules {
   kinds: readonly StateKind[];
+  counted: boolean;
   locale: Locale;
 }
 
@@ -109,15 +110,15 @@ const STATES: Readonly<Record<StateKind, State>> = {
 /** Tests a page in each state. @returns `broken`: the tab may be busy, or show another page, and must not be used again */
 export async function testStates(
   tab: StatesTab,
-  { kinds, locale }: StateRules,
+  { kinds, counted, locale }: StateRules,
   page: TestedPage,
 ): Promise<{ found: VisitedStates; broken: boolean }> {
   const { frame, deps } = tab;
   const { world, facts, findings, clock } = page;
   const found: VisitedStates = { states: [], violations: [], needsReview: [], alsoIn: new Map(), pictures: [] };
-  const known = new Set(
-    [...findings.violations, ...findings.needsReview].flatMap(({ rule, nodes }) => nodes.map((node) => keyOf(rule, node))),
-  );
+  const all = new Set([...keysOf(findings.violations), ...keysOf(findings.needsReview)]);
+  // What needs review at rest can fail in a state. If that does not count, it would need review twice.
+  const known = { violations: counted ? new Set(keysOf(findings.violations)) : all, needsReview: all };
   const { documents } = frame.shown;
   const began = clock.spent();
   let broken = false;
@@ -169,16 +170,21 @@ function placeAtRest(added: Found, boxes: readonly [path: string, box: ReportNod
 }
 
 const keyOf = (rule: string, node: ReportNode): string => `${rule}\n${elementPath(node)}`;
+const keysOf = (list: readonly ReportViolation[]): string[] => list.flatMap(({ rule, nodes }) => nodes.map((node) => keyOf(rule, node)));
 
 /** Takes what was found in a state and is not known, and notes what is known. */
-function onlyNew(tested: Found, state: FoundInState, known: Set<string>, found: VisitedStates): Found {
+function onlyNew(tested: Found, state: FoundInState, known: Record<keyof Found, Set<string>>, found: VisitedStates): Found {
   const added: Found = { violations: [], needsReview: [] };
-  const seen = new Set(known);
+  const before = { violations: new Set(known.violations), needsReview: new Set(known.needsReview) };
   for (const list of ['violations', 'needsReview'] as const) {
     for (const finding of tested[list]) {
       const nodes = finding.nodes.flatMap((node) => {
         const key = keyOf(finding.rule, node);
-        if (!seen.has(key)) return [(known.add(key), { ...node, state })];
+        if (!before[list].has(key)) {
+          if (list === 'violations') known.violations.add(key);
+          known.needsReview.add(key);
+          return [{ ...node, state }];
+        }
         found.alsoIn.set(key, [...new Set([...(found.alsoIn.get(key) ?? []), state.kind])]);
         return [];
       });
