@@ -3,13 +3,10 @@ import { readAddress, siteOf } from '../../core/scan/site.ts';
 import { CliError, UsageError } from '../errors.ts';
 import type { Client } from '../service/client.ts';
 import { checkFiles } from '../service/reports.ts';
-import { listAll, resolveReference } from '../service/scan-reference.ts';
+import { isNoCheck, listAll, NEWEST, resolveReference } from '../service/scan-reference.ts';
 import { defineCommand } from './command.ts';
 import { OUTPUT_OPTIONS, outputOf, scanContinues } from './output.ts';
 import { connect, followAndReport } from './service.ts';
-
-/** Among so many of the newest done scans of a host, the first one that is no check is taken. */
-const NEWEST = 50;
 
 export const check = defineCommand(
   {
@@ -51,7 +48,7 @@ export const check = defineCommand(
 /** @throws CliError if there is none */
 async function newestOf(client: Client, site: string): Promise<string> {
   const { data } = await listAll(client, { status: 'done', site, limit: NEWEST });
-  const newest = data.find(({ baseline }) => baseline?.check === undefined);
+  const newest = data.find(isNoCheck);
   if (newest === undefined)
     throw new CliError(`There is no done scan of ${site} to compare with.`, 'To name one of another host: --with ID');
   return newest.scan_id;

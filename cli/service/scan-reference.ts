@@ -33,7 +33,11 @@ const SHORTEST = 4;
 /** As many scans as an error names. */
 const NAMED_MAX = 10;
 
+/** The newest scan that is no check of a page. */
 export const LATEST = 'latest';
+/** Among so many of the newest scans, the first one that is no check is taken. */
+export const NEWEST = 50;
+export const isNoCheck = ({ baseline }: ListedScan): boolean => baseline?.check === undefined;
 
 export const isScanId = isUuid;
 
@@ -52,11 +56,14 @@ export async function resolveReference(client: Client, text: string, note: (text
       `${printable(text)} is not the ID of a scan. Write the ID, at least its first ${SHORTEST} characters, or ${LATEST}.`,
       'To see the IDs: curbcut list',
     );
-  const { data, next_cursor: more } = await listAll(client, { limit: text === LATEST ? 1 : LISTED_MAX });
-  const found = text === LATEST ? data : data.filter(({ scan_id: id }) => id.startsWith(text.toLowerCase()));
+  const { data, next_cursor: more } = await listAll(client, { limit: text === LATEST ? NEWEST : LISTED_MAX });
+  const found = text === LATEST ? data.filter(isNoCheck).slice(0, 1) : data.filter(({ scan_id: id }) => id.startsWith(text.toLowerCase()));
   const [only, ...others] = found;
   if (only === undefined) {
-    if (text === LATEST) throw new CliError('Your organisation has no scans yet.');
+    if (text === LATEST)
+      throw new CliError(
+        data.length === 0 ? 'Your organisation has no scans yet.' : `The newest ${data.length} scans are checks of pages.`,
+      );
     const where = more === null ? 'your organisation' : `the newest ${LISTED_MAX} scans of your organisation`;
     throw new CliError(`No scan of ${where} has an ID that begins with ${text}.`, 'To see the IDs: curbcut list');
   }

@@ -10,10 +10,17 @@ const OTHER = SCAN_ID.replace('3f2b8c1e', '3f2b9999');
 const OLD = SCAN_ID.replace('3f2b', 'abcd');
 const LIST = 'GET /v1/ci/scans';
 const listed = (id: string) => ({ ...result(), scan_id: id, submitted_at: '2026-03-02T10:00:00Z' });
+const CHECK = {
+  ...{ ...listed(SCAN_ID.replace('3f2b', 'cccc')), submitted_at: '2026-03-02T11:00:00Z' },
+  baseline: {
+    ...{ scan_id: SCAN_ID, problem: null, new: 0, new_known: 0, on_new_pages: 0, fixed: 1, unchanged: 0, not_tested: 0 },
+    check: { cause: null, answer: 'fixed', reason: null, before: 1, left: 0, new: 0 },
+  },
+};
 const scans: Answering = ({ path }) =>
   path.includes('cursor=')
     ? { status: 200, body: { data: [listed(OLD)], next_cursor: null } }
-    : { status: 200, body: { data: [listed(SCAN_ID), listed(OTHER)], next_cursor: 'next' } };
+    : { status: 200, body: { data: [CHECK, listed(SCAN_ID), listed(OTHER)], next_cursor: 'next' } };
 
 describe('IDs of scans', () => {
   const { run, service } = serviceForTests();
