@@ -33,7 +33,7 @@ const readersLanguage: FastifyPluginAsync = async (scope) => {
     inLanguageOf(request.reader, done);
   });
   // Again, because a body is read in the context of its connection.
-  scope.addHook('preHandler', (request, _reply, done) => inLanguageOf(request.reader!, done));
+  scope.addHook('preValidation', (request, _reply, done) => inLanguageOf(request.reader!, done));
 };
 
 export default fp(readersLanguage, { name: 'reader', dependencies: ['web'] });
