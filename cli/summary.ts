@@ -1,5 +1,5 @@
 /** The result of a scan as text. */
-import { CHECK_DOUBTS, type CheckAnswer } from '../core/scan/baseline.ts';
+import { CHECK_DOUBTS, type CheckAnswer, NOTHING_TO_FIX } from '../core/scan/baseline.ts';
 import { IMPACTS } from '../core/scan/impacts.ts';
 import { ENDING_DAYS } from '../core/scan/known-issues.ts';
 import { isNote } from '../core/scan/thresholds.ts';
@@ -141,6 +141,7 @@ function answerOf(check: Check, terminal: Pick<Terminal, 'color'>, good: string,
   const { answer, reason } = check;
   const [before, left, added] = [check.before ?? 0, check.left ?? 0, check.new ?? 0];
   const others = added > 0 ? `; ${plural(added, 'violation')} on the page that the earlier scan does not have there` : '';
+  if (answer === 'fixed' && before === 0) return paint(terminal, 'green', `${good} ${NOTHING_TO_FIX}`) + others;
   if (answer === 'fixed') return paint(terminal, 'green', `${good} fixed: ${plural(before, 'violation')}`) + others;
   if (answer === 'still_there')
     return paint(terminal, 'red', `${bad} still there: ${left} of ${plural(Math.max(before, left), 'violation')}`) + others;

@@ -1,5 +1,5 @@
 /** What the tools of `curbcut mcp` answer: bounded, with the texts of the scanned site apart from ours. Pure. */
-import { CHECK_DOUBTS } from '../../core/scan/baseline.ts';
+import { CHECK_DOUBTS, NOTHING_TO_FIX } from '../../core/scan/baseline.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { rootCauseFingerprint } from '../../report/causes/root-causes.ts';
 import { compareWithBaseline } from '../../report/diff/baseline.ts';
@@ -100,7 +100,8 @@ export function checkAnswer(report: Report, before: Report, cause: string | unde
   // The service has compared the reports.
   const rules = report.rules.map(({ id }) => id);
   const { checked, new_causes } = report.baseline ?? compareWithBaseline(chosen, { ...report, rules }, report.groups).baseline;
-  const answer = { ...NOTICE, scan: before.scan.id, ...checked, ...(checked?.reason && { why: CHECK_DOUBTS[checked.reason] }) };
+  const why = checked?.reason ? CHECK_DOUBTS[checked.reason] : checked?.answer === 'fixed' && checked.before === 0 && NOTHING_TO_FIX;
+  const answer = { ...NOTICE, scan: before.scan.id, ...checked, ...(why && { why }) };
   const causes = new_causes.map((change) => ({ ...describe(change, report.scan.options.locale).about, site: siteOf(change.examples[0]) }));
   const { items, more } = part(causes, 0, answer);
   return { ...answer, new_causes: items, left_out: more.left_out };

@@ -126,6 +126,9 @@ export type BaselineDifference = Static<typeof BaselineDifference>;
 export const CHECK_ANSWERS = ['fixed', 'still_there', 'new', 'unknown'] as const;
 export type CheckAnswer = (typeof CHECK_ANSWERS)[number];
 
+/** What a check says if the page had no violations besides known issues, and has none: there was nothing to fix. */
+export const NOTHING_TO_FIX = 'No violations on this page, apart from known issues';
+
 /** Why a check has no answer, for people. */
 export const CHECK_DOUBTS = {
   no_report: 'There is no report of the earlier scan to compare with. Scan the site again.',
@@ -133,6 +136,7 @@ export const CHECK_DOUBTS = {
   not_on_page: 'The earlier scan did not find this root cause on this page.',
   other_rules: 'The earlier scan was made with other versions of the rules, so that fewer findings prove nothing. Scan the site again.',
   rule_not_run: 'The rule was not run on this page, so that no finding proves nothing.',
+  decided_fine: 'A person has decided since that a confirmed fault is fine, which does not fix it.',
   needs_review: 'The rule could not decide about more elements than before. Look at those that need review.',
   partly_tested: 'More of the page was left untested than before. The findings of the page say what.',
 } as const;

@@ -35,9 +35,11 @@ export function checkPage(before: ReducedReport, after: ReducedReport, { cause, 
   if (cause !== undefined && asked.length === 0) return unknown('not_on_page', numbers);
   if (numbers.left > 0) return { answer: 'still_there', ...numbers };
   const ran = outcomesOn(tested, report.rules);
+  const causes = [...earlier.rules.values()].flat().map(({ fingerprint }) => fingerprint);
   const doubts: Readonly<Partial<Record<CheckReason, boolean>>> = {
     other_rules: caveats.some(({ reason }) => UNFAIR.has(reason)),
     rule_not_run: asked.some((rule) => !ran.has(rule)),
+    decided_fine: causes.some((one) => (cause ?? one) === one && before.confirmed.has(one) && after.fine.has(one)),
     needs_review: asked.some((rule) => (now.review.get(rule) ?? 0) > (earlier.review.get(rule) ?? 0)),
     partly_tested:
       after.about.uncounted > 0 ||

@@ -79,6 +79,8 @@ export interface ReducedReport {
   /** The root causes of faults that people have confirmed, and of elements that need review or were found fine. */
   confirmed: Set<string>;
   undecided: Set<string>;
+  /** The root causes of elements that people have found fine. */
+  fine: Set<string>;
 }
 
 /** What is read of an export. */
@@ -138,6 +140,7 @@ export function reduceReport(
     states: new Set(),
     confirmed: new Set(),
     undecided: new Set(),
+    fine: new Set(),
   };
   const countsStates = report.states?.version === STATES_VERSION && statesOf(report.scan.options).counted;
   const keyOf = pageKeys(hosts);
@@ -165,6 +168,7 @@ export function reduceReport(
     }
     for (const { rule, nodes } of [...page.needs_review, ...(page.reviewed ?? [])])
       for (const node of nodes) reduced.undecided.add(rootCauseFingerprint(rule, node));
+    for (const { rule, nodes } of page.reviewed ?? []) for (const node of nodes) reduced.fine.add(rootCauseFingerprint(rule, node));
   }
   addSamePages(reduced, report.pages, keyOf);
   return reduced;

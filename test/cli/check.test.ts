@@ -45,6 +45,7 @@ describe('curbcut check', () => {
   });
 
   for (const [checked, code, text] of [
+    [{ answer: 'fixed', before: 0 }, 0, '✓ No violations on this page'],
     [{ answer: 'still_there', left: 3 }, 1, '✗ still there: 3 of 12 violations'],
     [{ answer: 'still_there', left: 3, new: 2 }, 1, '2 violations on the page that the earlier scan does not have there'],
     [{ answer: 'new', new: 1 }, 1, '✗ new: 1 violation'],

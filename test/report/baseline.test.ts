@@ -259,6 +259,10 @@ describe('a check of one page', () => {
     ]);
     const undecided = [sampleViolation('image-alt', 'serious', 'help', [sampleNode('<img>', '#x')])];
     expect(unknown({ ...gone, needs_review: undecided })).to.deep.equal(['unknown', 'needs_review']);
+    const { node } = image('sale');
+    const confirmed = reportOf([pageOf('shop', [{ ...image('sale'), node: { ...node, confirmed: true } }])]);
+    const fine = { ...gone, reviewed: [sampleViolation('image-alt', 'serious', 'help', [node])] };
+    expect(unknown(fine, { from: confirmed })).to.deep.equal(['unknown', 'decided_fine']);
     const caveats = [{ kind: 'script_failed' as const, message: 'A script failed.' }];
     expect(unknown({ ...gone, caveats })).to.deep.equal(['unknown', 'partly_tested']);
     const from = reportOf([{ ...(pageOf('shop', shop) as TestedPage), caveats }]);

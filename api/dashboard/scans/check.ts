@@ -1,5 +1,5 @@
 /** Pages that are checked again: the buttons, the newest results, and the answer on the page of a check. Pure. */
-import { CHECK_DOUBTS, type CheckAnswer, type CheckOutcome } from '../../../core/scan/baseline.ts';
+import { CHECK_DOUBTS, type CheckAnswer, type CheckOutcome, NOTHING_TO_FIX } from '../../../core/scan/baseline.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { pagesPath, scanPath } from '../../../core/web-paths.ts';
 import { html, type Html } from '../../../report/html/html.ts';
@@ -51,6 +51,7 @@ const VIOLATIONS = { one: '{n} violation', other: '{n} violations' };
 export function titleOf({ answer, before, left, new: added }: CheckOutcome): string {
   if (answer === 'still_there') return `Still there: ${number(left)} of ${count(VIOLATIONS, Math.max(before, left))}`;
   if (answer === 'new') return `New: ${count(VIOLATIONS, added)}`;
+  if (answer === 'fixed' && before === 0) return NOTHING_TO_FIX;
   return answer === 'fixed' ? `Fixed: ${count(VIOLATIONS, before)}` : 'It is unknown whether this is fixed';
 }
 
