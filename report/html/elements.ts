@@ -128,10 +128,15 @@ export function withPart(text: string, name: string, part: HtmlValue): Html {
   return html`${before}${part}${after}`;
 }
 
-/** A short date and time with "UTC". On pages, the script `times.js` shows it in the reader's time zone. */
-export function time(at: Date | string, locale: Locale = currentLocale()): Html {
+/** A short date and time with "UTC". On pages, the script `times.js` shows it in the reader's time zone, near ones as "5 minutes ago". */
+export const time = (at: Date | string, locale?: Locale): Html => timeElement(at, raw('data-local'), locale);
+
+/** The same for sentences, which read badly with "now" or "yesterday": always a date and a time. */
+export const dateAndTime = (at: Date | string, locale?: Locale): Html => timeElement(at, raw('data-local="absolute"'), locale);
+
+function timeElement(at: Date | string, local: Html, locale: Locale = currentLocale()): Html {
   const iso = new Date(at).toISOString();
-  return html`<time datetime="${iso}" data-local>${wordsIn(locale, 'site').shortDate(iso)}</time>`;
+  return html`<time datetime="${iso}" ${local}>${wordsIn(locale, 'site').shortDate(iso)}</time>`;
 }
 
 /** The ratio, the required one, and both colours, each drawn beside its name. The drawings have no names of their own. */

@@ -18,7 +18,7 @@ import { wordsIn } from '../words/words.ts';
 import { foldedCard, notice, table } from './blocks.ts';
 import { causeItem } from './cause.ts';
 import { criteriaCounts, criteriaTable } from './criteria.ts';
-import { logo, siteLink, siteName, time, withPart } from './elements.ts';
+import { logo, siteLink, siteName, dateAndTime, withPart } from './elements.ts';
 import { EMBEDDED_MAX_BYTES, embedWithin } from './embedded.ts';
 import { causeFilters, filterMarks, pagesByCause } from './filters.ts';
 import { html, type Html, NOTHING, raw } from './html.ts';
@@ -128,7 +128,7 @@ function head(context: Context): Html {
   const sentence = partial ? null : explained.verdict;
   const compared = baselineLine(report, i18n);
   const target = format(texts.target, { version: options.wcag_version, level: options.wcag_level });
-  return html`<p>${siteLink(url)}<br />${withPart(texts.testedOn, 'date', time(at, locale))}<br />${target}</p>
+  return html`<p>${siteLink(url)}<br />${withPart(texts.testedOn, 'date', dateAndTime(at, locale))}<br />${target}</p>
     ${notice({ kind, title: sentence ?? word, body: sentence === null ? detail : undefined, id: 'outcome' })}
     ${requested > reserved && html`<p>${format(texts.partial, { n: reserved, m: requested })}</p>`}
     ${compared !== '' && html`<p>${compared}</p>`}

@@ -159,7 +159,7 @@ describe('the pages of sites', () => {
     expect(await page.locator('#scan-rows > tr').count()).to.equal(5);
   });
 
-  it('show times in the time zone of the reader, and near ones relative to now', async () => {
+  it('show times in the time zone of the reader, and near ones relative to now except in sentences', async () => {
     const url = 'https://shop.example/';
     for (const [javaScriptEnabled, text] of [
       [true, 'yesterday, 10:30 PM'],
@@ -173,6 +173,8 @@ describe('the pages of sites', () => {
       expect((await time.innerText()).replaceAll('\u202F', ' ')).to.equal(text);
       if (javaScriptEnabled) expect(await time.getAttribute('title')).to.match(/^Sunday, March 1, 2026 at 10:30:00\sPM EST$/);
       expect(await page.getByText('Times are in the zone of your browser: America/New_York').isVisible()).to.equal(javaScriptEnabled);
+      await page.getByRole('link', { name: 'shop.example' }).click();
+      await page.getByText(javaScriptEnabled ? /Scan of Mar 1, 10:30\sPM\./ : 'Scan of Mar 2, 2026, 3:30').waitFor();
     }
   });
 

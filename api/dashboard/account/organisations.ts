@@ -24,7 +24,7 @@ import {
   hiddenField,
   notice,
   table,
-  time,
+  dateAndTime,
 } from '../../web/components.ts';
 import { html, type Html } from '../../../report/html/html.ts';
 import { ROLE_TEXTS, roleText } from '../names.ts';
@@ -187,7 +187,7 @@ const invitationCard = (request: FastifyRequest, { id, organisationName, role, c
     title: t`Join ${organisationName}?`,
     body: html`<p>
         ${t`${createdBy} invites you as ${roleText(role)}. The invitation expires on
-        ${time(expiresAt)}.`}
+        ${dateAndTime(expiresAt)}.`}
       </p>
       ${actions(
         form(request, 'join', hiddenField('id', id), button({ text: t`Join`, kind: 'primary', hiddenText: organisationName })),

@@ -17,6 +17,7 @@ import {
   pagination,
   severityBadge,
   table,
+  dateAndTime,
   time,
 } from '../../web/components.ts';
 import { addressOf, html, type Html, type HtmlValue, NOTHING } from '../../../report/html/html.ts';
@@ -193,7 +194,7 @@ function exampleRow({ scanId, pageUrl, fingerprint }: KnownIssueExample, { issue
 
 const staleRow = ({ scanId, at }: SiteMatches): Row => [
   'Newest scan',
-  html`${staleBadge()} ${link(html`The scan of ${time(at)}`, scanPath(scanId))} found nothing that it covers.`,
+  html`${staleBadge()} ${link(html`The scan of ${dateAndTime(at)}`, scanPath(scanId))} found nothing that it covers.`,
 ];
 
 const texts = ({ reason, owner }: KnownIssueRow): Row[] => [

@@ -5,7 +5,7 @@ import type { ComparedCauses, ComparedReports } from '../../../report/diff/summa
 import type { CauseChange } from '../../../report/schema/root-cause.ts';
 import type { Comparison } from '../../../report/workers/comparisons.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import { figure, foldedCard, link, notice, severityBadge, time } from '../../web/components.ts';
+import { figure, foldedCard, link, notice, severityBadge, dateAndTime } from '../../web/components.ts';
 import { attributes, html, type Html } from '../../../report/html/html.ts';
 import { causeForms, count, elementForms, number, pagesText, shown, siteLink } from './words.ts';
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
@@ -35,7 +35,7 @@ export const differenceSection = (row: ScanRow, difference: Difference): Html =>
 function differenceBody({ id }: ScanRow, difference: Difference): Html {
   if (difference === null) return part(html`<p>There is no earlier scan of this address with the same options that is done.</p>`);
   const { previous, compared } = difference;
-  const to = html`<p>Compared with ${link(html`the scan of ${time(previous.createdAt)}`, `/dashboard/scans/${previous.id}`)}.</p>`;
+  const to = html`<p>Compared with ${link(html`the scan of ${dateAndTime(previous.createdAt)}`, `/dashboard/scans/${previous.id}`)}.</p>`;
   if (compared.ok) return part(html`${to} ${numbers(compared)} ${caveats(compared)} ${changedCauses(compared.causes)}`);
   const again = html` ${link('Try again', differencePath(id))}.`;
   return part(html`${to} ${notice({ kind: 'warn', body: html`${reasonOf(compared)}${RETRIES.has(compared.reason) && again}` })}`);

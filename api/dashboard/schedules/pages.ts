@@ -19,6 +19,7 @@ import {
   notice,
   siteName,
   table,
+  dateAndTime,
   time,
 } from '../../web/components.ts';
 import { html, type Html, type HtmlValue, NOTHING } from '../../../report/html/html.ts';
@@ -187,7 +188,7 @@ export function outdated(schedules: readonly ListedSchedule[], now: Date): Html 
   return notice({
     kind: 'warn',
     title: 'What is shown may be out of date',
-    body: html`The operator has not confirmed this${oldest > 0 && html` since ${time(new Date(oldest))}`}. While the operator is down, no
+    body: html`The operator has not confirmed this${oldest > 0 && html` since ${dateAndTime(new Date(oldest))}`}. While the operator is down, no
     scheduled scan starts; the last missed one starts when it is back.`,
   });
 }
@@ -202,7 +203,8 @@ function stateOf({ suspended, active, stalled, regressed }: ListedSchedule): Htm
   return html`${badges.length === 0 ? badge('good', 'Active') : badges} ${problem(stalled)} ${problem(regressed)}`;
 }
 
-const problem = (one: ScheduleProblem | null): Html | null => one && html`<p class="hint">${one.message} Since ${time(one.since)}.</p>`;
+const problem = (one: ScheduleProblem | null): Html | null =>
+  one && html`<p class="hint">${one.message} Since ${dateAndTime(one.since)}.</p>`;
 
 /** The times in words, if there are any, and the cron expression. */
 function timesOf({ schedule, timeZone }: { schedule: string; timeZone?: string | null }): Html {
@@ -228,8 +230,8 @@ function resultOf({ lastScan, lastPassedAt }: Pick<ListedSchedule, 'lastScan' | 
       : passed
         ? badge('good', WORDS.en.report.passed)
         : badge('bad', phase === 'done' ? WORDS.en.report.notPassed : ENDS[phase]);
-  return html`${verdict} ${link(html`Scan of ${time(endedAt)}`, `/dashboard/scans/${scanId}`)}
-  ${passed === false && lastPassedAt !== null && html`<p class="hint">Last passed ${time(lastPassedAt)}.</p>`}`;
+  return html`${verdict} ${link(html`Scan of ${dateAndTime(endedAt)}`, `/dashboard/scans/${scanId}`)}
+  ${passed === false && lastPassedAt !== null && html`<p class="hint">Last passed ${dateAndTime(lastPassedAt)}.</p>`}`;
 }
 
 /** Who writes a schedule. */

@@ -14,6 +14,7 @@ import {
   linkButton,
   notice,
   table,
+  dateAndTime,
   time,
 } from '../../web/components.ts';
 import { html, type Html } from '../../../report/html/html.ts';
@@ -120,7 +121,7 @@ function appPart(request: FastifyRequest, { totp }: Factors): Html {
         ? html`<p>${t`An app on your phone or in your password manager shows a code that changes every 30 seconds.`}</p>
             ${begin}`
         : html`${definitions([
-            [t`Set up on`, time(totp.createdAt)],
+            [t`Set up on`, dateAndTime(totp.createdAt)],
             [t`Last used`, time(totp.lastUsedAt)],
           ])}
           ${actions(begin, linkButton({ text: t`Remove the authenticator app`, href: `${APP_PATH}/removal`, kind: 'quiet' }))}`
@@ -135,7 +136,7 @@ function codesPart(request: FastifyRequest, { recovery }: Factors): Html {
     body: html`${left < FEW_CODES && notice({ kind: 'warn', body: t`Few codes are left. Make new ones.` })}
     ${definitions([
       [t`Codes left`, t`${left} of ${RECOVERY_CODES}`],
-      [t`Made on`, recovery === null ? t`Never` : time(recovery.createdAt)],
+      [t`Made on`, recovery === null ? t`Never` : dateAndTime(recovery.createdAt)],
       [t`Last used`, recovery?.lastUsedAt == null ? t`Never` : time(recovery.lastUsedAt)],
     ])}
     ${confirmedForm({

@@ -16,6 +16,7 @@ import {
   selectField,
   table,
   tabs,
+  dateAndTime,
   textField,
   time,
 } from '../../web/components.ts';
@@ -179,5 +180,5 @@ function detailsOf(entry: AuditEntry, names: ActorNames): Html {
   const subject = subjectOf(entry, names);
   const scan = scanOfEntry(entry);
   if (scan !== null) return link(html`<span class="address">${shown(scan.site, 120)}</span>`, scanPath(scan.id));
-  return count > 1 ? html`${subject !== '' && html`${subject}: `}${count} times, the last one ${time(until)}` : html`${subject}`;
+  return count > 1 ? html`${subject !== '' && html`${subject}: `}${count} times, the last one ${dateAndTime(until)}` : html`${subject}`;
 }

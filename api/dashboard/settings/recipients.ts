@@ -11,7 +11,7 @@ import { recordChange, storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { topicText } from '../../outbox/mail-contents.ts';
-import { button, checkbox, type FormError, hiddenField, notice, selectField, table, textField, time } from '../../web/components.ts';
+import { button, checkbox, type FormError, hiddenField, notice, selectField, table, textField, dateAndTime } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { csrfField, doneOf, emailField, errorOf, mustWait, titledPage } from '../forms.ts';
 import { INVITATION_LIMIT, MAILBOX_INVITATION_LIMIT } from './members.ts';
@@ -86,7 +86,7 @@ function recipientsPage(request: FastifyRequest, list: readonly Subscription[], 
   const rows = list.map(({ id, email, topics, recipient, expiresAt }) => [
     email,
     html`${topics.map((topic, at) => html`${at > 0 && html`<br />`}${topicText(topic, 'en')}`)}`,
-    expiresAt === undefined ? html`Agreed on ${time(recipient!.agreedAt!)}` : html`Asked, until ${time(expiresAt)}`,
+    expiresAt === undefined ? html`Agreed on ${dateAndTime(recipient!.agreedAt!)}` : html`Asked, until ${dateAndTime(expiresAt)}`,
     html`<form method="post" action="${RECIPIENTS_PATH}/remove">
       ${csrfField(request)} ${hiddenField('id', id)} ${button({ text: 'Remove', kind: 'quiet', hiddenText: email })}
     </form>`,

@@ -18,6 +18,7 @@ import {
   notice,
   pagination,
   table,
+  dateAndTime,
   time,
   hiddenField,
 } from '../../web/components.ts';
@@ -124,15 +125,15 @@ function problemOf({ disabled, failingSince, managedBy }: Webhook): HtmlValue {
       ? t`Enable it when the receiver works again.`
       : t`Ask an administrator to enable it, or change its address in the manifest.`;
   if (disabled?.reason === 'gone')
-    return notice({ kind: 'bad', title: t`The webhook is stopped`, body: t`It answered 410: ${time(disabled.at)}. ${enable}` });
+    return notice({ kind: 'bad', title: t`The webhook is stopped`, body: t`It answered 410: ${dateAndTime(disabled.at)}. ${enable}` });
   if (disabled?.reason === 'failing')
     return notice({
       kind: 'bad',
       title: t`The webhook is stopped`,
-      body: t`Every attempt failed for 5 days, until ${time(disabled.at)}. ${enable}`,
+      body: t`Every attempt failed for 5 days, until ${dateAndTime(disabled.at)}. ${enable}`,
     });
   if (disabled === null && failingSince !== null)
-    return notice({ kind: 'warn', title: t`The webhook fails`, body: t`Every attempt has failed since ${time(failingSince)}.` });
+    return notice({ kind: 'warn', title: t`The webhook fails`, body: t`Every attempt has failed since ${dateAndTime(failingSince)}.` });
   return managedBy === 'manifest' && notice({ body: t`The manifest of the organisation declares this webhook; it is changed there.` });
 }
 
@@ -196,7 +197,7 @@ const ATTEMPTS = forms('{n} attempt', '{n} attempts');
 function deliveryBlock(request: FastifyRequest, delivery: Delivery, path: string, sendable: boolean): Html {
   const { id, type, state, createdAt, nextAt, attempts, message, body } = delivery;
   const [kind, text] = STATES[state];
-  const next = nextAt !== null && html` ${t`Next attempt: ${time(nextAt)}.`}`;
+  const next = nextAt !== null && html` ${t`Next attempt: ${dateAndTime(nextAt)}.`}`;
   return html`<details class="delivery">
     <summary>${badge(kind, tr(text))} ${type}, ${time(createdAt)}, ${count(ATTEMPTS, attempts.length)}</summary>
     <p>${t`ID ${message}.${next}`}</p>

@@ -28,6 +28,7 @@ import {
   notice,
   severityCounts,
   textField,
+  dateAndTime,
   time,
 } from '../../web/components.ts';
 import { errorOf } from '../forms.ts';
@@ -113,7 +114,7 @@ function lastResult({ newest, names }: SitePageData, row: ScanRow, { score, viol
         </div>`
       }
     </div>
-    <p class="soft">${t`Scan of ${time(row.createdAt)}. Started by ${html`${text}${who !== null && html` (<span class="address">${who}</span>)`}`}.`}</p>
+    <p class="soft">${t`Scan of ${dateAndTime(row.createdAt)}. Started by ${html`${text}${who !== null && html` (<span class="address">${who}</span>)`}`}.`}</p>
     ${difference === undefined && html`<p>${t`The scan was not compared with a baseline. ${link(t`Compare it with the scan before it`, differencePath(id))}.`}</p>`}
     <p>${linkButton({ text: t`See causes and pages`, href: scanPath(id), kind: 'primary' })}</p>
   </section>`;
