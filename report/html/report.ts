@@ -12,7 +12,7 @@ import type { RootCause } from '../schema/root-cause.ts';
 import type { PageCauses } from '../view/findings.ts';
 import { leftLines } from '../view/gaps.ts';
 import { type CauseLine, type FindingsPlace, type ReportView, viewObjectsOf, type ViewPage } from '../view/view.ts';
-import { baselineLine, consentSentence, stateLines } from '../view/sentences.ts';
+import { baselineLine, consentSentence, hasUncountedStates, stateLines } from '../view/sentences.ts';
 import { explainScore, scoreFactsOf, thresholdRows, verdictTexts } from '../view/verdict.ts';
 import { wordsIn } from '../words/words.ts';
 import { foldedCard, notice, table } from './blocks.ts';
@@ -221,7 +221,7 @@ function othersSection(context: Context, causes: readonly RootCause[], total: nu
   return foldedCard({
     id: list,
     title: `${title} (${count(wordsIn(locale, 'findings').texts.causes, total)})`,
-    body: html`<p>${intro}${list === 'review' && view.states?.counted === false && ` ${wordsIn(locale, 'findings').texts.statesNotCounted}`}</p>
+    body: html`<p>${intro}${list === 'review' && hasUncountedStates(view) && ` ${wordsIn(locale, 'findings').texts.statesNotCounted}`}</p>
       <ul class="causes">${items}</ul>
       ${left > 0 && html`<p>${count(texts.leftOutCauses, left)}</p>`}`,
   });

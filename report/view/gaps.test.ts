@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { LOCALES } from '../../core/scan/locales.ts';
 import type { ReportDiscovery } from '../schema/report.ts';
+import type { RootCause } from '../schema/root-cause.ts';
 import { wordsIn } from '../words/words.ts';
 import { discoveryNote, discoveryNotes, leftLines } from './gaps.ts';
+import { hasUncountedStates } from './sentences.ts';
 
 const found = (links: number, ...hosts: [host: string, links: number, entries: number][]): ReportDiscovery => ({
   links,
@@ -79,4 +81,18 @@ describe('what a message says about pages that a scan may have missed', () => {
       'sitemaps_cut 1 sitemap was not read to the end, because enough pages were found before.',
     ]);
   });
+});
+
+describe('what a report says about states that do not count', () => {
+  const states = { version: 1, counted: false, kinds: [] };
+  const cause = (at_rest?: number) => ({ elements: 2, ...(at_rest !== undefined && { at_rest }) }) as RootCause;
+  for (const [found, said] of [
+    [[], false],
+    [[cause(), cause(2)], false],
+    [[cause(), cause(1)], true],
+  ] as const)
+    it(`depends on whether something was found only there: ${said} for ${JSON.stringify(found)}`, () => {
+      expect(hasUncountedStates({ states, review_groups: [...found] })).to.equal(said);
+      expect(hasUncountedStates({ states: { ...states, counted: true }, review_groups: [...found] })).to.equal(false);
+    });
 });

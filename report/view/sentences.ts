@@ -93,14 +93,19 @@ export function contrastText(
 /** Whether a colour is in a form that can be written into a style or a drawing. */
 export const isDrawable = (color: string): boolean => COLOR.test(color);
 
+/** Whether something was found only in a state that does not count. */
+export const hasUncountedStates = ({ states, review_groups: review }: Pick<Report, 'states' | 'review_groups'>): boolean =>
+  states?.counted === false && review.some(({ elements, at_rest: atRest = elements }) => atRest < elements);
+
 /** The coverage of states, and whether what was found in them counts. Empty if the scan tested none. */
-export function stateLines({ states }: Pick<Report, 'states'>, locale: Locale): string[] {
+export function stateLines(report: Pick<Report, 'states' | 'review_groups'>, locale: Locale): string[] {
+  const { states } = report;
   if (states === undefined) return [];
   const { texts } = wordsIn(locale, 'findings');
   const numbers = (one: (typeof states.kinds)[number]): string =>
     STATE_RESULTS.flatMap((result) => (one[result] === 0 ? [] : [`${texts.stateResults[result]}: ${one[result]}`])).join(', ');
   const kinds = states.kinds.map((one) => `${texts.pageStates[one.kind]} (${numbers(one)})`);
-  return [`${texts.statesOfPages}: ${kinds.join('; ')}.`, ...(states.counted ? [] : [texts.statesNotCounted])];
+  return [`${texts.statesOfPages}: ${kinds.join('; ')}.`, ...(hasUncountedStates(report) ? [texts.statesNotCounted] : [])];
 }
 
 /** The states in which a root cause was found. Null: only at rest. */

@@ -151,6 +151,7 @@ describe('the root causes of a scan', () => {
     await expectAccessible(page, 'dashboard-check');
     await follow(check.getByRole('link', { name: 'the scan that found it' }));
     expect(await page.locator('#causes .cause').count()).to.equal(1);
+    expect(await line.innerText()).to.match(/Still there: 3 of 12 violations on https:\/\/example\.com\//);
     await follow(line.getByRole('link', { name: 'Still there: 3 of 12 violations' }));
     expect(new globalThis.URL(page.url()).pathname).to.include(id);
   });

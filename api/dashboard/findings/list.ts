@@ -6,6 +6,7 @@ import { claimKey, type KnownIssueTarget } from '../../../core/scan/known-issues
 import { pagePath, ticketPath } from '../../../core/web-paths.ts';
 import { elementPath } from '../../../report/schema/page.ts';
 import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts';
+import { hasUncountedStates } from '../../../report/view/sentences.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { pictureName } from '../../scans/scan-views.ts';
 import { actions, button, type Choice, filters, hiddenField, link, pagination, tabs, visuallyHidden } from '../../web/components.ts';
@@ -42,7 +43,7 @@ export interface CausesData extends SelectedCauses {
   mayCheck: boolean;
   /** The known issues and decisions about the causes, also those that the scan did not have; see `issueOf`. */
   issues: ReadonlyMap<string, KnownIssueRow>;
-  view: Pick<ReportView, 'leading' | 'to_pass' | 'causes' | 'pages' | 'score' | 'advice_elements' | 'states' | 'cause_rules' | 'pictures'>;
+  view: ReportView;
 }
 
 const NAMES: Readonly<Record<CauseList, string>> = { violations: 'Violations', review: 'Needs review', advice: 'Advice' };
@@ -104,7 +105,7 @@ function intro(data: CausesData): Html {
   const { view, query, lines } = data;
   if (query.list === 'review')
     return html`<p>The test could not decide about ${count(elementForms(), view.score.needs_review)}. Check each one yourself, and decide: later scans keep it. Until then they are not violations and do not change the score.</p>
-      ${view.states?.counted === false && html`<p>${wordsIn('en', 'findings').texts.statesNotCounted}</p>`}`;
+      ${hasUncountedStates(view) && html`<p>${wordsIn('en', 'findings').texts.statesNotCounted}</p>`}`;
   if (query.list === 'advice')
     return html`<p>Best practices that WCAG does not require, for ${count(elementForms(), view.advice_elements)}. They are not violations and do not change the score.</p>`;
   const newFirst = query.sort === null && lines.some((line) => hasState(line, 'new'));
@@ -217,7 +218,7 @@ function causeActions({ scanId, view, query: { list }, mayAccept, issues, checks
   const text = list === 'review' ? 'Decide: fine or a fault' : 'Accept as known';
   const accept = isOpen && link(html`${text} ${visuallyHidden(what)}`, acceptPath(scanId, list, fingerprint));
   const ticket = url !== undefined && link(html`Issue text ${visuallyHidden(what)}`, ticketPath(scanId, fingerprint));
-  return html`${issue !== undefined && issueLine(issue, known)} ${checkLink(checks.get(fingerprint))} ${(ticket || accept) && actions(check, ticket, accept)}`;
+  return html`${issue !== undefined && issueLine(issue, known)} ${checkLink(checks.get(fingerprint), line.pages > 1)} ${(ticket || accept) && actions(check, ticket, accept)}`;
 }
 
 const issueLine = (issue: KnownIssueRow, known: number): Html =>

@@ -23,7 +23,7 @@ import { callerOf } from '../../http/plugins/auth.ts';
 import { scanOf } from '../scans/routes.ts';
 import { titledPage } from '../forms.ts';
 import { picturePath } from './list.ts';
-import { pageList, readPageListQuery } from './pages.ts';
+import { pageList, pagesOf, readPageListQuery } from './pages.ts';
 import { causesHref, detailsOf, findCause, findingsReader, readPageFindings } from './select.ts';
 
 const VIEW_TIMEOUT_MS = 4_000;
@@ -46,7 +46,7 @@ export const findingPages: FastifyPluginAsync = async (scope) => {
 
   scope.get(pagesPath(':id'), { config }, async (request, reply) => {
     const { row, view } = await viewed(request);
-    const body = pageList(row.id, view, readPageListQuery(request.query as Record<string, unknown>));
+    const body = pageList(row.id, pagesOf(row, view), readPageListQuery(request.query as Record<string, unknown>));
     return reply.page(titledPage({ request, title: 'Pages of the scan', active: 'scans', trail: trailTo(row), body }));
   });
 

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { testedPage } from '../../../test/support/tested-page.ts';
-import type { ViewPage } from '../../../report/view/schema.ts';
-import { pageList, PAGES_PER_PART, readPageListQuery, type PageSort } from './pages.ts';
+import type { ReportView, ViewPage } from '../../../report/view/schema.ts';
+import type { ScanRow } from '../../../stores/scans/scan-row.ts';
+import { pageList, pagesOf, PAGES_PER_PART, readPageListQuery, type PageSort } from './pages.ts';
 
 const untested = {
   ...{ url: 'https://example.org/gone', final_url: null, http_status: 404, duration_ms: 1 },
@@ -21,6 +22,7 @@ const listOf = (pages: ViewPage[], params: Record<string, unknown> = {}): string
         pages_total: pages.length,
         pages_with_gaps: 0,
         addresses_left: 0,
+        review_groups: [],
         discovery: { links: 0, files: 0, hash_links: 0, other_hosts: [], other_hosts_left: 0, sitemaps_cut: 0 },
       },
       readPageListQuery(params),
@@ -28,6 +30,12 @@ const listOf = (pages: ViewPage[], params: Record<string, unknown> = {}): string
   );
 
 describe('the list of pages', () => {
+  it('does not count addresses that a check did not test', () => {
+    const view = { addresses_left: 3 } as ReportView;
+    expect(pagesOf({ baseline: null } as unknown as ScanRow, view).addresses_left).to.equal(3);
+    expect(pagesOf({ baseline: { optional: false, check: {} } } as unknown as ScanRow, view).addresses_left).to.equal(0);
+  });
+
   it('has links to the pages that link to an untested one, if it knows any', () => {
     const list = listOf([{ ...untested, linked_from: ['https://example.org/', 'https://example.org/news'] }]);
     expect(list).to.match(/Linked from.*href="https:\/\/example\.org\/".*href="https:\/\/example\.org\/news"/s);

@@ -3,6 +3,7 @@ import { pagePath, pagesPath } from '../../../core/web-paths.ts';
 import { scanNotes } from '../../../report/view/gaps.ts';
 import { stateLines } from '../../../report/view/sentences.ts';
 import type { ReportView, ViewPage } from '../../../report/view/schema.ts';
+import { isCheck, type ScanRow } from '../../../stores/scans/scan-row.ts';
 import { link, pagination, table, tabs } from '../../web/components.ts';
 import { addressOf, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { documentsCard, pageColumns, pageRow } from '../../../report/html/pages.ts';
@@ -34,7 +35,10 @@ export function readPageListQuery(params: Readonly<Record<string, unknown>>): Pa
   return { sort, part: typeof part === 'string' && /^[1-9]\d{0,3}$/.test(part) ? Number(part) : 1 };
 }
 
-type Listed = Pick<ReportView, 'pages' | 'pages_total' | 'pages_with_gaps' | 'addresses_left' | 'consent' | 'discovery' | 'states'>;
+type Listed = Pick<
+  ReportView,
+  'pages' | 'pages_total' | 'pages_with_gaps' | 'addresses_left' | 'consent' | 'discovery' | 'states' | 'review_groups'
+>;
 
 interface Numbered {
   page: ViewPage;
@@ -57,6 +61,9 @@ const INCOMPLETE = {
   one: '{n} page was not tested completely: the list says what may have been missed.',
   other: '{n} pages were not tested completely: the list says what may have been missed.',
 };
+
+/** A view without the addresses that a check left out: it is about one page. */
+export const pagesOf = (row: ScanRow, view: ReportView): Listed => (isCheck(row) ? { ...view, addresses_left: 0 } : view);
 
 /** What the page of a scan says about its pages. */
 export function pagesSummary(scanId: string, view: Listed): Html {

@@ -38,11 +38,11 @@ export const newestByCause = (checks: readonly ScanRow[]): ReadonlyMap<string, S
 export const newestOfPage = (checks: readonly ScanRow[], url: string): ScanRow | undefined =>
   checks.find(({ baseline, options }) => baseline?.check?.cause === undefined && options.url === url);
 
-/** The result of a check, where its scan is shown. */
-export function checkLink(row: ScanRow | undefined): Html | false {
+/** The result of a check, where its scan is shown. @param named whether it says which page was checked */
+export function checkLink(row: ScanRow | undefined, named = false): Html | false {
   const checked = row?.outcome?.baseline?.checked;
   if (row === undefined || checked === undefined) return false;
-  return html`<p class="soft">Checked ${time(row.createdAt)}: ${link(titleOf(checked), scanPath(row.id))}</p>`;
+  return html`<p class="soft">Checked ${time(row.createdAt)}: ${link(titleOf(checked), scanPath(row.id))}${named && html` on ${siteLink(row.options.url)}`}</p>`;
 }
 
 const VIOLATIONS = { one: '{n} violation', other: '{n} violations' };

@@ -24,7 +24,7 @@ import { criteriaCounts } from '../../../report/html/criteria.ts';
 import { attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import type { ActorNames } from '../names.ts';
 import { causeList, type CausesData } from '../findings/list.ts';
-import { pagesSummary } from '../findings/pages.ts';
+import { pagesOf, pagesSummary } from '../findings/pages.ts';
 import { causesHref, type SelectedCauses } from '../findings/select.ts';
 import { fixToPassCard } from '../../../report/html/result.ts';
 import { differenceLater } from './difference.ts';
@@ -163,7 +163,7 @@ function findings(data: ScanPageData): Html {
       title: 'This scan has no findings to show',
       body: 'They are not in the object store. Download the PDF or the JSON export.',
     });
-  return html`${causeList({ ...causes, scanId: row.id, view, mayAccept, issues, checks, mayCheck: write !== null })} ${write !== null && checkForm(row.id, write)} ${criteria(row.id, view)} ${pagesSummary(row.id, view)}`;
+  return html`${causeList({ ...causes, scanId: row.id, view, mayAccept, issues, checks, mayCheck: write !== null })} ${write !== null && checkForm(row.id, write)} ${criteria(row.id, view)} ${pagesSummary(row.id, pagesOf(row, view))}`;
 }
 
 /** Nothing for a view that was made before views had criteria. */
