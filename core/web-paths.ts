@@ -9,6 +9,7 @@ export const sharedPath = (locale: Locale, share: string): string => `${locale =
 
 /** The page of the reader's account. */
 export const ACCOUNT_PATH = '/dashboard/account';
+export const MAILS_PATH = `${ACCOUNT_PATH}/mails`;
 
 /** The page of an unsubscribe link, in the language of the last mail. */
 export const unsubscribePath = (token: string): string => `/unsubscribe/${token}`;

@@ -1,7 +1,7 @@
 /** Makes the message of a mail in the outbox: reads what it is about, renders it, and adds the headers. */
 import { createHash } from 'node:crypto';
 import { DEFAULT_LOCALE } from '../../core/scan/locales.ts';
-import { ACCOUNT_PATH, recipientPath, resultPath, stopMailsPath, unsubscribePath } from '../../core/web-paths.ts';
+import { ACCOUNT_PATH, MAILS_PATH, recipientPath, resultPath, stopMailsPath, unsubscribePath } from '../../core/web-paths.ts';
 import type { MailTopic } from '../../stores/outbox/subscriptions.ts';
 import type { MailEntry } from '../../stores/outbox/entries.ts';
 import type { Reports } from '../../stores/reports.ts';
@@ -118,7 +118,7 @@ async function contentOf(about: ComposeContext, mail: MailEntry): Promise<Conten
 const linksOf = ({ token, isMember }: Subscriber, topic: MailTopic, base: string) => ({
   base,
   stop: base + stopMailsPath(token, topic),
-  choose: base + (isMember ? ACCOUNT_PATH : recipientPath(token)),
+  choose: base + (isMember ? MAILS_PATH : recipientPath(token)),
 });
 
 /** RFC 8058: mail programs show a button that posts to the address. They require https. */

@@ -2,7 +2,7 @@
 import { LIGHT } from '../../core/colors.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
 import { isDrawable, type ContrastText } from '../../report/view/sentences.ts';
-import { button, code, h1, h2, html, labelled, link, paragraph, SERIF, small, type Html } from './mail-layout.ts';
+import { button, code, h1, h2, html, labelled, link, paragraph, SANS, small, type Html } from './mail-layout.ts';
 
 export type Block =
   | { is: 'h1'; text: string }
@@ -38,7 +38,7 @@ function blockHtml(block: Block): Html {
     case 'foreign':
       return labelled(block.label, html`<span lang="${block.lang}">${block.text}</span>`);
     case 'figure':
-      return labelled(block.label, html`<strong class="ink" style="font:700 36px/1.2 ${SERIF};color:${LIGHT.ink};">${block.text}</strong>`);
+      return labelled(block.label, html`<strong class="ink" style="font:700 36px/1.2 ${SANS};color:${LIGHT.ink};">${block.text}</strong>`);
     case 'steps':
       return html`<ol style="margin:0 0 16px;padding:0 0 0 24px;">
         ${block.items.map((item) => html`<li style="margin:0 0 8px;">${item}</li>`)}
@@ -85,7 +85,7 @@ function tableHtml(columns: readonly [string, string], rows: readonly (readonly 
 function findingHtml({ impact, severity, title, elements, parts }: Extract<Block, { is: 'finding' }>): Html {
   const color = LIGHT[impact];
   return html`<div class="${impact}" style="margin:0 0 24px;padding:0 0 0 14px;border-left:4px solid ${color};color:${color};">
-    <h3 class="ink" style="margin:0;font:700 18px/1.35 ${SERIF};color:${LIGHT.ink};overflow-wrap:anywhere;">${title}</h3>
+    <h3 class="ink" style="margin:0;font:700 18px/1.35 ${SANS};color:${LIGHT.ink};overflow-wrap:anywhere;">${title}</h3>
     <p style="margin:2px 0 8px;font-size:14px;">
       <strong class="${impact}" style="color:${color};">${severity}</strong> <span class="soft" style="color:${LIGHT.soft};">· ${elements}</span>
     </p>

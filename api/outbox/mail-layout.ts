@@ -7,8 +7,7 @@ import type { Locale } from '../../core/scan/locales.ts';
 export type Html = ReturnType<typeof template>;
 export const html = template;
 
-const SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', sans-serif";
-const SERIF = "Charter, 'Bitstream Charter', 'Sitka Text', Cambria, Georgia, 'Noto Serif', serif";
+const SANS = 'Inter, Arial, sans-serif';
 const MONO = "ui-monospace, 'Cascadia Code', Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 
 export interface MailPage {
@@ -41,7 +40,7 @@ export function mailPage({ locale, title, body, footer }: MailPage): Html {
                     <table role="presentation" cellpadding="0" cellspacing="0" border="0">
                       <tr>
                         <td style="width:8px;background-color:${LIGHT.paving};border-radius:2px;">&nbsp;</td>
-                        <td class="ink" style="padding-left:10px;font:700 20px/1.2 ${SERIF};color:${LIGHT.ink};">Curbcut</td>
+                        <td class="ink" style="padding-left:10px;font:700 20px/1.2 ${SANS};color:${LIGHT.ink};">Curbcut</td>
                       </tr>
                     </table>
                   </td>
@@ -98,10 +97,10 @@ function styleSheet(): Html {
 }
 
 export const h1 = (text: string): Html =>
-  html`<h1 class="ink" style="margin:0 0 12px;font:700 28px/1.2 ${SERIF};color:${LIGHT.ink};overflow-wrap:anywhere;">${text}</h1>`;
+  html`<h1 class="ink" style="margin:0 0 12px;font:700 28px/1.2 ${SANS};color:${LIGHT.ink};overflow-wrap:anywhere;">${text}</h1>`;
 
 export const h2 = (text: string): Html =>
-  html`<h2 class="ink" style="margin:32px 0 12px;font:700 21px/1.25 ${SERIF};color:${LIGHT.ink};">${text}</h2>`;
+  html`<h2 class="ink" style="margin:32px 0 12px;font:700 21px/1.25 ${SANS};color:${LIGHT.ink};">${text}</h2>`;
 
 export const paragraph = (content: Html | string): Html => html`<p style="margin:0 0 16px;overflow-wrap:anywhere;">${content}</p>`;
 
@@ -138,4 +137,4 @@ export const labelled = (label: string, value: Html | string): Html =>
     <span class="soft" style="font-size:14px;color:${LIGHT.soft};">${label}</span><br />${value}
   </p>`;
 
-export { SERIF };
+export { SANS };

@@ -112,9 +112,10 @@ function toFix(view: ReportView, i18n: WordsIn<'mail'>) {
   return { heading: report.fixFirst, intro: null, causes: named((added.length > 0 ? added : causes).slice(0, CAUSES_MAX)) };
 }
 
-function lineOf(view: ReportView, { fingerprint, rule, elements }: Chosen, { locale }: WordsIn<'mail'>): string {
+function lineOf(view: ReportView, { fingerprint, rule, elements }: Chosen, { locale, format, texts: mail }: WordsIn<'mail'>): string {
   const { texts, count } = wordsIn(locale, 'report');
+  const quoted = (name: string): string => name.replace(/“(.*)”/s, (_, text: string) => format(mail.scanEnded.quoted, { text }));
   const line = view.causes.find((one) => one.fingerprint === fingerprint);
-  const element = line === undefined ? '' : ` · ${elementText(line.element, NAME_MAX)}`;
+  const element = line === undefined ? '' : ` · ${elementText(quoted(line.element), NAME_MAX)}`;
   return `${elementText(titleOf(view, rule, locale), URL_MAX).replace(/\.$/, '')}${element} · ${count(texts.elements, elements)}`;
 }

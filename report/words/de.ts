@@ -584,6 +584,7 @@ export const mail: Translated<'mail', 'de'> = {
     ignore: 'Falls Sie diese Einladung nicht erwartet haben, ignorieren Sie diese E-Mail.',
   },
   scanEnded: {
+    quoted: '„{text}“',
     passed: '{site}: bestanden',
     notPassed: '{site}: nicht bestanden',
     found: { one: '{site}: {n} Verstoß gefunden', other: '{site}: {n} Verstöße gefunden' },

@@ -552,6 +552,7 @@ export const mail = {
     ignore: 'If you did not expect this invitation, ignore this mail.',
   },
   scanEnded: {
+    quoted: '“{text}”',
     passed: '{site} passed',
     notPassed: '{site} did not pass',
     found: { one: '{site}: {n} violation found', other: '{site}: {n} violations found' },

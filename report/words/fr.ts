@@ -627,6 +627,7 @@ export const mail: Translated<'mail', 'fr'> = {
     ignore: 'Si vous n’attendiez pas cette invitation, ignorez ce message.',
   },
   scanEnded: {
+    quoted: '« {text} »',
     passed: '{site} : réussi',
     notPassed: '{site} : non réussi',
     found: { one: '{site} : {n} violation trouvée', many: '{site} : {n} violations trouvées', other: '{site} : {n} violations trouvées' },

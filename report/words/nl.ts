@@ -553,6 +553,7 @@ export const mail: Translated<'mail', 'nl'> = {
     ignore: 'Verwachtte u deze uitnodiging niet, negeer deze e-mail dan.',
   },
   scanEnded: {
+    quoted: '‘{text}’',
     passed: '{site}: geslaagd',
     notPassed: '{site}: niet geslaagd',
     found: { one: '{site}: {n} overtreding gevonden', other: '{site}: {n} overtredingen gevonden' },

@@ -702,6 +702,7 @@ export const mail: Translated<'mail', 'pl'> = {
     ignore: 'Jeśli nie spodziewali się Państwo tego zaproszenia, proszę zignorować tę wiadomość.',
   },
   scanEnded: {
+    quoted: '„{text}”',
     passed: '{site}: zaliczono',
     notPassed: '{site}: nie zaliczono',
     found: {

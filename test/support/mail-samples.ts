@@ -181,7 +181,7 @@ export const scanEnded = (over: Partial<ScanEnded> = {}): ScanEnded => {
     organisation: 'Acme',
     links: {
       base: 'https://curbcut.example.com',
-      choose: 'https://curbcut.example.com/dashboard/account',
+      choose: 'https://curbcut.example.com/dashboard/account/mails',
       stop: 'https://curbcut.example.com/unsubscribe/rT5wE7A6XVfbrSLyZ9Pp0bq0cJZf0yH1h8T2sQk3mN4/own_scans',
     },
     ...over,
@@ -199,7 +199,7 @@ const SUMMARY: Parameters<typeof renderSummary>[0] = {
   until: new Date('2026-11-23T07:00:00Z'),
   links: {
     base: 'https://curbcut.example.com',
-    choose: 'https://curbcut.example.com/dashboard/account',
+    choose: 'https://curbcut.example.com/dashboard/account/mails',
     stop: 'https://curbcut.example.com/unsubscribe/rT5wE7A6XVfbrSLyZ9Pp0bq0cJZf0yH1h8T2sQk3mN4/weekly',
   },
 };

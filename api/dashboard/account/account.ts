@@ -2,7 +2,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { LOCALES } from '../../../core/scan/locales.ts';
 import { timeZoneOf } from '../../../core/schedule/cron/time-zone.ts';
-import { ACCOUNT_PATH } from '../../../core/web-paths.ts';
+import { ACCOUNT_PATH, MAILS_PATH } from '../../../core/web-paths.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User } from '../../../stores/accounts/users.ts';
@@ -32,7 +32,7 @@ import { continued, startSession } from '../sign-in/start-session.ts';
 import { NAME_MAX } from '../names.ts';
 import { DELETE_PATH } from './delete.ts';
 import { timeZones } from '../schedules/form.ts';
-import { guessedReader, MAILS_PATH } from './mails.ts';
+import { guessedReader } from './mails.ts';
 
 const PATH = ACCOUNT_PATH;
 const CONFIG = { permission: null } as const;

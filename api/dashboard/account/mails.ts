@@ -2,7 +2,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { timeZoneOf } from '../../../core/schedule/cron/time-zone.ts';
 import { preferredLocale, type Reader, readerOf } from '../../../core/reader.ts';
-import { ACCOUNT_PATH, sitePath } from '../../../core/web-paths.ts';
+import { ACCOUNT_PATH, MAILS_PATH, sitePath } from '../../../core/web-paths.ts';
 import {
   type MailTopic,
   PLAIN_TOPICS,
@@ -20,7 +20,6 @@ import { type Form, formOf } from '../../web/html-scope.ts';
 import { attributes, html, type Html } from '../../../report/html/html.ts';
 import { csrfField, doneOf, titledPage } from '../forms.ts';
 
-export const MAILS_PATH = `${ACCOUNT_PATH}/mails`;
 const CONFIG = { permission: 'scans:read' } as const;
 const DONE = { saved: 'Your mails are changed.' };
 const FULL: FormError = { field: null, text: `You watch ${WATCHED_MAX} sites, which is the limit; stop watching one first.` };

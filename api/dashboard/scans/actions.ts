@@ -14,6 +14,7 @@ import { cancelScan, recordScan } from '../../scans/cancellation.ts';
 import { planCheck } from '../../scans/check.ts';
 import { deleteScan } from '../../scans/deletion.ts';
 import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';
+import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { refusalOf } from '../../http/plugins/errors.ts';
 import { annotate } from '../../http/plugins/request-log.ts';
@@ -139,7 +140,10 @@ export const scanActions: FastifyPluginAsync = async (scope) => {
     return reply.page(titledPage({ request, title: 'New scan', active: 'scans', trail, errors, narrow: true, body }), { status });
   }
 
-  scope.get('/dashboard/scans/new', { config }, async (request, reply) => sendForm(request, reply, { values: form.empty, errors: [] }));
+  scope.get('/dashboard/scans/new', { config }, async (request, reply) => {
+    const { locale } = signedInOf(request).user;
+    return sendForm(request, reply, { values: { ...form.empty, ...(locale && { locale }) }, errors: [] });
+  });
 
   scope.post('/dashboard/scans/new', { config, bodyLimit: SCAN_FORM_LIMIT_BYTES }, async (request, reply) => {
     const values = form.read(formOf(request.body));

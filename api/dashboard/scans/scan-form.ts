@@ -245,7 +245,9 @@ export function scanFields(
     fields
       .filter((field) => has(field) && FIRST.has(field.name) === isFirst)
       .map((field) => control(field, values[field.name], errorOf(errors, field.name)));
-  const open = all.some(({ name }) => !FIRST.has(name) && (values[name] !== form.empty[name] || errorOf(errors, name) !== undefined));
+  // The language of the account is no choice that has to be seen.
+  const isChosen = (name: ScanFieldName): boolean => name !== 'locale' && values[name] !== form.empty[name];
+  const open = all.some(({ name }) => !FIRST.has(name) && (isChosen(name) || errorOf(errors, name) !== undefined));
   const body = html`${controls(form.groups.options)}
     <fieldset>
       <legend>Thresholds</legend>

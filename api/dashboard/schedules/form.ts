@@ -16,6 +16,7 @@ import { timeZoneOf } from '../../../core/schedule/cron/time-zone.ts';
 import { schedulePath, SCHEDULES_PATH } from '../../../core/web-paths.ts';
 import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-schedules.ts';
 import type { WantedSchedule } from '../../../stores/schedules/schedule-resources.ts';
+import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError, statusOf, ValidationFailure } from '../../http/errors.ts';
 import {
@@ -126,8 +127,12 @@ export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement 
   scope.get<{ Querystring: { url?: unknown } }>(`${SCHEDULES_PATH}/new`, WRITE, async (request, reply) => {
     const { url } = request.query;
     const [newest] = await storesOf(request).schedules.list({ limit: 1 });
-    const scan = { ...form.empty, ...(typeof url === 'string' && { url }) };
-    return sendForm(request, reply, { typed: { scan, times: DEFAULT_TIMES, timeZone: newest?.timeZone ?? 'UTC' }, change: null });
+    const { locale, timeZone } = signedInOf(request).user;
+    const scan = { ...form.empty, ...(locale && { locale }), ...(typeof url === 'string' && { url }) };
+    return sendForm(request, reply, {
+      typed: { scan, times: DEFAULT_TIMES, timeZone: timeZone ?? newest?.timeZone ?? 'UTC' },
+      change: null,
+    });
   });
 
   scope.post(`${SCHEDULES_PATH}/new`, { ...WRITE, bodyLimit: SCAN_FORM_LIMIT_BYTES }, async (request, reply) =>
