@@ -11,10 +11,10 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4709, tests: 1667 },
-  report: { production: 16133, tests: 1810 },
+  report: { production: 16140, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 9235, tests: 635 },
-  api: { production: 26290, tests: 2360 },
+  api: { production: 26315, tests: 2370 },
   operator: { production: 11713, tests: 8731 },
   'scanner-image': { production: 13846, tests: 3662 },
   cli: { production: 5499, tests: 366 },
@@ -30,7 +30,7 @@ const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].
 const MOST = {
   'production files': 698,
   'production files below 25 lines': 30,
-  'production lines over 150 characters': 376,
+  'production lines over 150 characters': 378,
   'comments with a sentence over 30 words': 0,
   'files deeper than two folders below their package': 0,
 };
