@@ -65,6 +65,3 @@ export function count(given: Plural, n: number, values?: Readonly<Record<string,
   const found = locale === DEFAULT_LOCALE ? given : CATALOGUES[locale as keyof typeof CATALOGUES][given.other];
   return wordsIn(locale, 'site').count(typeof found === 'object' ? (found as Plural) : given, n, values);
 }
-
-/** A sentence that exists in English only, such as one of the API. */
-export const english = (text: string): Html | string => (currentLocale() === DEFAULT_LOCALE ? text : html`<span lang="en">${text}</span>`);
