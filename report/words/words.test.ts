@@ -52,6 +52,7 @@ for (const name of SECTIONS) {
               'Browser',
               'Dashboard',
               'Documentation',
+              'Documents',
               'Element',
               'Frame',
               'In the frame',
@@ -61,6 +62,7 @@ for (const name of SECTIONS) {
               'Score',
               'Selector',
               'Status',
+              'Type',
             ],
             ...['Contrast', 'HTML', 'Message', 'Problem', 'Total', 'Violations', 'navigation', 'optional', '{size} px'],
           ];
