@@ -5,6 +5,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
+import { PASSWORD_PROBLEMS } from '../core/passwords.ts';
 import { type Catalogue, CATALOGUES, keyOf } from '../api/web/texts.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -30,6 +31,8 @@ export function textsInCode(): Map<string, string | null> {
     };
     visit(source);
   }
+  // Those that commands show too.
+  for (const text of Object.values(PASSWORD_PROBLEMS)) texts.set(text, null);
   return texts;
 }
 

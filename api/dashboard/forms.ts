@@ -17,6 +17,9 @@ export const FORM_EXPIRED = (): string => t`This page was open for too long, or 
 /** The error of a form with a password where the identity provider alone signs people in. */
 export const PASSWORDS_OFF = (): string => t`Passwords are turned off; sign in with the identity provider.`;
 
+/** For pages of an installation without mail. */
+export const noMail = (): string => t`This service does not send mail.`;
+
 /** The hidden field with the CSRF token of a signed-in user. */
 export function csrfField({ viewer }: FastifyRequest): Html {
   if (viewer === null) throw new TypeError('csrfField was called before sign-in');

@@ -1,6 +1,6 @@
 /** Forms that set a new password, or ask a signed-in user for the current one. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { PASSWORD_MAX_CHARACTERS, PASSWORD_MIN_CHARACTERS, type PasswordProblem, passwordProblem } from '../../core/passwords.ts';
+import { PASSWORD_MIN_CHARACTERS, PASSWORD_PROBLEMS, passwordProblem } from '../../core/passwords.ts';
 import { button, type FormError, textField } from '../web/components.ts';
 import { type Html, html } from '../../report/html/html.ts';
 import type { VerifiedUser } from '../../stores/accounts/users.ts';
@@ -9,7 +9,7 @@ import { signedInOf } from '../accounts/sessions/plugin.ts';
 import { confirmationRule } from '../accounts/sessions/sign-in-limits.ts';
 import { recordSignInFailure } from './audit.ts';
 import { errorOf, mustWait } from './forms.ts';
-import { t } from '../web/texts.ts';
+import { t, tr } from '../web/texts.ts';
 
 /** The name of the field. */
 export const NEW_PASSWORD = 'new-password';
@@ -25,17 +25,11 @@ export function newPasswordField(errors: readonly FormError[]): Html {
   });
 }
 
-const PROBLEMS: Readonly<Record<PasswordProblem, () => string>> = {
-  too_short: () => t`Use at least ${PASSWORD_MIN_CHARACTERS} characters; several words are easy to remember.`,
-  too_long: () => t`Use at most ${PASSWORD_MAX_CHARACTERS} characters.`,
-  expected: () => t`This password is easy to guess; choose one that is not a common word, your address, a sequence or a repetition.`,
-};
-
 /** The error of a new password. @param known values that others expect, such as the address and the organisation's name */
 export function newPasswordErrors(password: string, known: readonly string[]): FormError[] {
   if (password === '') return [{ field: NEW_PASSWORD, text: t`Enter a new password.` }];
   const problem = passwordProblem(password, { known });
-  return problem === null ? [] : [{ field: NEW_PASSWORD, text: PROBLEMS[problem]() }];
+  return problem === null ? [] : [{ field: NEW_PASSWORD, text: tr(PASSWORD_PROBLEMS[problem]) }];
 }
 
 export const wrongPassword = (): FormError => ({ field: 'password', text: t`This is not your current password.` });

@@ -92,6 +92,21 @@ describe('pictures of elements', () => {
       expect(await page.locator('#causes .cause').count()).to.equal(1);
     });
 
+    it('keep their place while they load, so that nothing moves that the keyboard has reached', async () => {
+      const page = await openAs(web, 'viewer', '/dashboard');
+      const { row } = await scanWithPicture(page.organisation);
+      let answer = (): void => undefined;
+      const later = new Promise<void>((resolve) => (answer = resolve));
+      await page.route('**/pictures/*', (route) => later.then(() => route.continue()));
+      await page.goto(`/dashboard/scans/${row.id}`, { waitUntil: 'domcontentloaded' });
+      const image = page.locator('.cause .element-picture img');
+      const pending = (await image.boundingBox())!;
+      answer();
+      expect(await loadedWidths(page)).to.deep.equal([PICTURE_SIZE.width]);
+      const { width, height } = (await image.boundingBox())!;
+      expect([pending.width, pending.height]).to.deep.equal([width, height]);
+    });
+
     it('are JPEGs that only this browser may keep, and pictures of pages have the number of their page', async () => {
       const page = await openAs(web, 'viewer', '/dashboard');
       const { row, path } = await scanWithPicture(page.organisation);

@@ -18,7 +18,7 @@ import { ApiError } from '../../http/errors.ts';
 import { button, checkbox, choices, type FormError, hiddenField, link, notice } from '../../web/components.ts';
 import { type Form, formOf } from '../../web/html-scope.ts';
 import { attributes, html, type Html } from '../../../report/html/html.ts';
-import { csrfField, doneOf, titledPage } from '../forms.ts';
+import { csrfField, doneOf, noMail, titledPage } from '../forms.ts';
 
 const CONFIG = { permission: 'scans:read' } as const;
 const DONE = { saved: 'Your mails are changed.' };
@@ -77,7 +77,7 @@ const mayGetMails = (request: FastifyRequest): boolean => request.server.setting
 
 function whyNot(request: FastifyRequest): Html {
   const { settings } = request.server;
-  if (!settings.mail) return html`This service sends no mail.`;
+  if (!settings.mail) return html`${noMail()}`;
   return html`Your address is not verified: ${link('see your account', ACCOUNT_PATH)}.`;
 }
 

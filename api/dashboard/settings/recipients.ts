@@ -13,7 +13,7 @@ import { callerOf } from '../../http/plugins/auth.ts';
 import { topicText } from '../../outbox/mail-contents.ts';
 import { button, checkbox, type FormError, hiddenField, notice, selectField, table, textField, dateAndTime } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { csrfField, doneOf, emailField, errorOf, mustWait, titledPage } from '../forms.ts';
+import { csrfField, doneOf, emailField, errorOf, mustWait, noMail, titledPage } from '../forms.ts';
 import { INVITATION_LIMIT, MAILBOX_INVITATION_LIMIT } from './members.ts';
 
 const CONFIG = { permission: 'members:write' } as const;
@@ -21,7 +21,6 @@ const DONE: Readonly<Record<string, string>> = {
   added: `The service asks the recipient by mail. Nothing else is sent before the recipient agrees, within ${CONSENT_DAYS} days.`,
   removed: 'The recipient is removed, and gets no more mails.',
 };
-const NO_MAIL = 'This service sends no mail.';
 const SITES_MAX = 20;
 
 export const recipientPages: FastifyPluginAsync = async (scope) => {
@@ -35,7 +34,7 @@ export const recipientPages: FastifyPluginAsync = async (scope) => {
   scope.get(RECIPIENTS_PATH, { config: CONFIG }, (request, reply) => show(request, reply));
 
   scope.post(RECIPIENTS_PATH, { config: CONFIG }, async (request, reply) => {
-    if (!settings.mail) return show(request, reply, [{ field: null, text: NO_MAIL }], 422);
+    if (!settings.mail) return show(request, reply, [{ field: null, text: noMail() }], 422);
     const { members, subscriptions, sites } = storesOf(request);
     const { organisation } = callerOf(request);
     const form = formOf(request.body);
@@ -100,7 +99,7 @@ function recipientsPage(request: FastifyRequest, list: readonly Subscription[], 
     done: doneOf(request, DONE),
     body: html`<p class="lead">They get mails about this organisation after they have agreed, and can end them at any time.</p>
       ${list.length > 0 && table({ id: 'recipients', caption: 'Recipients', captionHidden: true, columns: COLUMNS, rows })}
-      ${request.server.settings.mail ? additionForm(request, errors) : notice({ kind: 'warn', body: NO_MAIL })}`,
+      ${request.server.settings.mail ? additionForm(request, errors) : notice({ kind: 'warn', body: noMail() })}`,
   });
 }
 

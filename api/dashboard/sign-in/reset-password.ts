@@ -6,7 +6,7 @@ import { ownLeftPath } from '../../accounts/owner-notices.ts';
 import { csrfToken, hasCsrfToken } from '../../accounts/sessions/plugin.ts';
 import { button, type FormError, hiddenField, linkButton, notice } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { emailField, FORM_EXPIRED, linkEnded, mustWait, plainPage, usernameField } from '../forms.ts';
+import { emailField, FORM_EXPIRED, linkEnded, mustWait, noMail, plainPage, usernameField } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.ts';
 import { recordForUser } from '../audit.ts';
 import { afterPassword } from '../second-factor/sign-in.ts';
@@ -107,7 +107,7 @@ function resetRequestPage(options: LinkPage & { email?: string; mail: boolean; s
       request,
       t`Forgotten password`,
       [],
-      html`<p class="lead">${t`This service does not send mail.`}</p>
+      html`<p class="lead">${noMail()}</p>
         <p>${t`Ask the administrator of this service to set a new password.`}</p>
         <p>${linkButton({ text: t`Back to sign-in`, href: '/dashboard/sign-in' })}</p>`,
     );

@@ -23,8 +23,6 @@ const FOCUSED = `(() => {
   return { name: name.replace(/\\s+/g, ' ').trim(), unseen };
 })()`;
 
-const FRAMES = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))';
-
 export interface Keyboard {
   /** Moves the focus with Tab to what has this name. Each stop must be visible. */
   to(name: string | RegExp): Promise<void>;
@@ -38,8 +36,6 @@ export function keyboardOf(page: Page): Keyboard {
   async function to(name: string | RegExp): Promise<void> {
     const passed: string[] = [];
     for (let tabs = 0; tabs < TABS_MAX; tabs++) {
-      // No person presses a key before the frame with what the one before it opened.
-      await page.evaluate(FRAMES);
       await page.keyboard.press('Tab');
       const focused = await page.evaluate<Focused>(FOCUSED);
       if (focused.unseen !== null) throw new AssertionError(`the focus is on "${focused.name}", and ${focused.unseen} (${page.url()})`);
