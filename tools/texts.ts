@@ -6,6 +6,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { PASSWORD_PROBLEMS } from '../core/passwords.ts';
+import { CHECK_DOUBTS, NOTHING_TO_FIX } from '../core/scan/baseline.ts';
 import { type Catalogue, CATALOGUES, keyOf } from '../api/web/texts.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -32,7 +33,7 @@ export function textsInCode(): Map<string, string | null> {
     visit(source);
   }
   // Those that commands show too.
-  for (const text of Object.values(PASSWORD_PROBLEMS)) texts.set(text, null);
+  for (const text of [...Object.values(PASSWORD_PROBLEMS), ...Object.values(CHECK_DOUBTS), NOTHING_TO_FIX]) texts.set(text, null);
   return texts;
 }
 

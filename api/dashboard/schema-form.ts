@@ -11,7 +11,7 @@ import { errorOf, formErrors, type FormField, type FormFields } from './forms.ts
 
 /** What a form says about a field. Its schema says the rest. */
 export interface SchemaField extends FormField {
-  hint?: HtmlValue;
+  hint?: HtmlValue | (() => HtmlValue);
   /** A list is typed with boxes, one of them with radio buttons. */
   choices?: readonly Choice[];
   /** Text of several lines. */
@@ -55,7 +55,7 @@ export function schemaForm<T extends TObject>(schema: T, fields: Readonly<Record
     const common = {
       name,
       label: tr(label),
-      hint: typeof hint === 'string' ? tr(hint) : hint,
+      hint: typeof hint === 'function' ? hint() : typeof hint === 'string' ? tr(hint) : hint,
       required: isRequired(name),
       error: errorOf(errors, name),
     };

@@ -37,6 +37,9 @@ export function tr(text: Marked): string {
   return typeof found === 'string' ? found : text;
 }
 
+/** A sentence that is English in every language, such as a message of the API: marked where the reader's language is another. */
+export const english = (text: string): HtmlValue => (currentLocale() === DEFAULT_LOCALE ? text : html`<span lang="en">${text}</span>`);
+
 /** Choices whose texts and hints are marked. */
 export const trChoices = <C extends { text: HtmlValue; hint?: HtmlValue }>(choices: readonly C[]): C[] =>
   choices.map((one) => ({ ...one, text: shownOf(one.text), ...(one.hint !== undefined && { hint: shownOf(one.hint) }) }));

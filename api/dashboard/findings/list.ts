@@ -29,6 +29,8 @@ import {
   choicesOf,
   type SelectedCauses,
 } from './select.ts';
+import { currentLocale } from '../../../report/words/current.ts';
+import { forms, m, t, tr, trChoices } from '../../web/texts.ts';
 
 /** The first causes of a part are open; only the first one if the page says what to fix. */
 const OPEN = 3;
@@ -46,70 +48,71 @@ export interface CausesData extends SelectedCauses {
   view: ReportView;
 }
 
-const NAMES: Readonly<Record<CauseList, string>> = { violations: 'Violations', review: 'Needs review', advice: 'Advice' };
+const NAMES: Readonly<Record<CauseList, string>> = { violations: m`Violations`, review: m`Needs review`, advice: m`Advice` };
 
 export function causeList(data: CausesData): Html {
   const { scanId, view, query, causes, totals, matching, lines } = data;
   const listed = CAUSE_LISTS.filter((list) => list === 'violations' || list === query.list || totals[list] > 0);
   const isNarrowed = activeCauseFilters(query) > 0;
   return html`<section class="card" id="causes" aria-labelledby="causes-title">
-    <h2 id="causes-title">Root causes</h2>
+    <h2 id="causes-title">${t`Root causes`}</h2>
     ${
       listed.length > 1 &&
       tabs(
-        'Kinds of root causes',
+        t`Kinds of root causes`,
         listed.map((list) => ({
-          text: `${NAMES[list]} (${number(totals[list])})`,
+          text: `${tr(NAMES[list])} (${number(totals[list])})`,
           href: causesHref(scanId, { list }),
           current: list === query.list,
         })),
       )
     }
-    ${lines.length === 0 ? html`<p>${NOTHING_FOUND[query.list]}</p>` : html`${!isNarrowed && query.part === 1 && intro(data)} ${filterForm(data)}`}
+    ${lines.length === 0 ? html`<p>${tr(NOTHING_FOUND[query.list])}</p>` : html`${!isNarrowed && query.part === 1 && intro(data)} ${filterForm(data)}`}
     ${lines.length > 0 && html`<p><span id="causes-shown">${rangeText(data)}</span> ${sizeLink(data)}</p>`}
     ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { view, open: at < (saysWhatToFix(view) ? 1 : OPEN), pictureSrc: (name) => picturePath(scanId, pictureName(name)), action: causeActions(data, cause) }))}</ul>`}
     ${pagination({
       previous: query.part > 1 ? causesHref(scanId, { ...query, part: query.part - 1 }) : null,
       next: query.part * query.size < matching ? causesHref(scanId, { ...query, part: query.part + 1 }) : null,
     })}
-    ${lines.length < totals[query.list] && html`<p>The first ${number(lines.length)} of ${count(causeForms(), totals[query.list])} are listed here. The JSON export has all of them.</p>`}
+    ${lines.length < totals[query.list] && html`<p>${t`The first ${lines.length} of ${count(causeForms(), totals[query.list])} are listed here. The JSON export has all of them.`}</p>`}
   </section>`;
 }
 
 const NOTHING_FOUND: Readonly<Record<CauseList, string>> = {
-  violations: 'No violation was found.',
-  review: 'Nothing needs review.',
-  advice: 'There is no advice.',
+  violations: m`No violation was found.`,
+  review: m`Nothing needs review.`,
+  advice: m`There is no advice.`,
 };
 
 function rangeText({ query: { part, size }, causes, matching, onPage }: CausesData): string {
-  if (onPage?.read === false) return 'The findings of this page could not be read. Reload the page in a moment.';
+  if (onPage?.read === false) return t`The findings of this page could not be read. Reload the page in a moment.`;
   // The findings of a page and the list are both cut at their end.
-  const cut =
-    onPage !== null && onPage.listed < onPage.total
-      ? `, among the first ${number(onPage.listed)} of ${number(onPage.total)} on this page`
-      : '';
-  if (causes.length === 0) return `No root cause matches${cut}.`;
+  const [listed, total] = onPage !== null && onPage.listed < onPage.total ? [onPage.listed, onPage.total] : [];
+  if (causes.length === 0)
+    return total === undefined ? t`No root cause matches.` : t`No root cause matches, among the first ${listed} of ${total} on this page.`;
   const first = (part - 1) * size + 1;
-  return `${number(first)} to ${number(first + causes.length - 1)} of ${count(causeForms(), matching)}${cut}.`;
+  const [last, all] = [first + causes.length - 1, count(causeForms(), matching)];
+  return total === undefined
+    ? t`${first} to ${last} of ${all}.`
+    : t`${first} to ${last} of ${all}, among the first ${listed} of ${total} on this page.`;
 }
 
 function sizeLink({ scanId, query, matching }: CausesData): Html | false {
   const [few, more] = CAUSE_SIZES;
   if (matching <= few) return false;
   const size = query.size === few ? more : few;
-  return link(`Show ${size} at a time`, causesHref(scanId, { ...query, size, part: 1 }));
+  return link(t`Show ${size} at a time`, causesHref(scanId, { ...query, size, part: 1 }));
 }
 
 function intro(data: CausesData): Html {
   const { view, query, lines } = data;
   if (query.list === 'review')
-    return html`<p>The test could not decide about ${count(elementForms(), view.score.needs_review)}. Check each one yourself, and decide: later scans keep it. Until then they are not violations and do not change the score.</p>
-      ${hasUncountedStates(view) && html`<p>${wordsIn('en', 'findings').texts.statesNotCounted}</p>`}`;
+    return html`<p>${t`The test could not decide about ${count(elementForms(), view.score.needs_review)}. Check each one yourself, and decide: later scans keep it. Until then they are not violations and do not change the score.`}</p>
+      ${hasUncountedStates(view) && html`<p>${wordsIn(currentLocale(), 'findings').texts.statesNotCounted}</p>`}`;
   if (query.list === 'advice')
-    return html`<p>Best practices that WCAG does not require, for ${count(elementForms(), view.advice_elements)}. They are not violations and do not change the score.</p>`;
+    return html`<p>${t`Best practices that WCAG does not require, for ${count(elementForms(), view.advice_elements)}. They are not violations and do not change the score.`}</p>`;
   const newFirst = query.sort === null && lines.some((line) => hasState(line, 'new'));
-  return html`${newFirst && html`<p>Those that the baseline does not have are first.</p>`}
+  return html`${newFirst && html`<p>${t`Those that the baseline does not have are first.`}</p>`}
     ${!saysWhatToFix(view) && data.totals.violations > view.leading.causes.length && leadingCauses(data)}`;
 }
 
@@ -125,19 +128,19 @@ function leadingCauses({ view, scanId }: CausesData): Html {
   </section>`;
 }
 
-const LEADING = {
-  one: 'What to fix first: {n} cause, {percent} of the violations',
-  other: 'What to fix first: {n} causes, {percent} of the violations',
-};
+const LEADING = forms(
+  'What to fix first: {n} cause, {percent} of the violations',
+  'What to fix first: {n} causes, {percent} of the violations',
+);
 
 function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
   const { severities, criteria, rules } = choicesOf(view, lines);
-  const severity = wordsIn('en', 'report').texts.severities;
-  const findings = wordsIn('en', 'findings').texts;
+  const words = wordsIn(currentLocale(), 'report').texts;
+  const findings = wordsIn(currentLocale(), 'findings').texts;
   const page = query.page === null ? undefined : view.pages[query.page - 1];
-  const form = html`<form class="fields-inline" method="get" action="${causesHref(scanId, {})}" role="search" aria-label="Root causes">
+  const form = html`<form class="fields-inline" method="get" action="${causesHref(scanId, {})}" role="search" aria-label="${t`Root causes`}">
     ${query.list !== ALL_CAUSES.list && hiddenField('list', query.list)}${query.size !== ALL_CAUSES.size && hiddenField('size', String(query.size))}${query.page !== null && hiddenField('page', String(query.page))}
-    ${textFilter('q', 'Contains the text', query.q)}
+    ${textFilter('q', t`Contains the text`, query.q)}
     ${choice(
       'state',
       findings.state,
@@ -146,41 +149,41 @@ function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
     )}
     ${choice(
       'severity',
-      'Severity',
+      words.severity,
       query.severity,
-      severities.map((value) => ({ value, text: severity[value] })),
+      severities.map((value) => ({ value, text: words.severities[value] })),
     )}
     ${choice(
       'criterion',
-      'Criterion',
+      words.byCriterion.criterion,
       query.criterion,
-      criteria.map((value) => ({ value, text: criterionTitle(value, 'en') })),
+      criteria.map((value) => ({ value, text: criterionTitle(value, currentLocale()) })),
     )}
     ${choice(
       'rule',
-      'Rule',
+      findings.rule,
       query.rule,
       rules.map((value) => ({ value, text: shown(titleOf(view, value), LABEL_MAX) })),
     )}
-    ${choiceFilter('sort', 'Sort by', query.sort, SORTS, 'Order of the scan')}
-    <div class="actions">${button({ text: 'Filter' })}${activeCauseFilters(query) > 0 && link('Show all', causesHref(scanId, { list: query.list }))}</div>
+    ${choiceFilter('sort', t`Sort by`, query.sort, trChoices(SORTS), t`Order of the scan`)}
+    <div class="actions">${button({ text: t`Filter` })}${activeCauseFilters(query) > 0 && link(findings.showAll, causesHref(scanId, { list: query.list }))}</div>
   </form>`;
   return html`${filters({ form, active: activeCauseFilters(query) })}
   ${
     onPage?.read === true &&
     query.page !== null &&
     onPage.listed < onPage.total &&
-    html`<p>Choose a severity or a rule to see fewer, or ${link('see the page with its map', pagePath(scanId, query.page))}. The JSON export has all of them.</p>`
+    html`<p>${t`Choose a severity or a rule to see fewer, or ${link(t`see the page with its map`, pagePath(scanId, query.page))}. The JSON export has all of them.`}</p>`
   }
-  ${page !== undefined && html`<p>Only on ${siteLink(page.url)}. ${link('Show every page', causesHref(scanId, { ...query, page: null, part: 1 }))}</p>`}`;
+  ${page !== undefined && html`<p>${t`Only on ${siteLink(page.url)}.`} ${link(t`Show every page`, causesHref(scanId, { ...query, page: null, part: 1 }))}</p>`}`;
 }
 
 const SORTS: readonly (Choice & { value: CauseSort })[] = [
-  { value: 'severity', text: 'Severity' },
-  { value: 'elements', text: 'Most elements' },
-  { value: 'pages', text: 'Most pages' },
-  { value: 'new', text: 'Most new elements' },
-  { value: 'rule', text: 'Rule' },
+  { value: 'severity', text: m`Severity` },
+  { value: 'elements', text: m`Most elements` },
+  { value: 'pages', text: m`Most pages` },
+  { value: 'new', text: m`Most new elements` },
+  { value: 'rule', text: m`Rule` },
 ];
 
 /** Longer titles would make selects wider than screens. */
@@ -215,11 +218,11 @@ function causeActions({ scanId, view, query: { list }, mayAccept, issues, checks
   const check = mayCheck && url !== undefined && checkButton({ url, cause: fingerprint }, what);
   const issue = targetsOf(list, shownCause).flatMap((target) => issues.get(claimKey(target)) ?? [])[0];
   const isOpen = mayAccept && issue === undefined && list !== 'advice' && known < elements;
-  const text = list === 'review' ? 'Decide: fine or a fault' : 'Accept as known';
+  const text = list === 'review' ? t`Decide: fine or a fault` : t`Accept as known`;
   const accept = isOpen && link(html`${text} ${visuallyHidden(what)}`, acceptPath(scanId, list, fingerprint));
-  const ticket = url !== undefined && link(html`Issue text ${visuallyHidden(what)}`, ticketPath(scanId, fingerprint));
+  const ticket = url !== undefined && link(html`${t`Issue text`} ${visuallyHidden(what)}`, ticketPath(scanId, fingerprint));
   return html`${issue !== undefined && issueLine(issue, known)} ${checkLink(checks.get(fingerprint), line.pages > 1)} ${(ticket || accept) && actions(check, ticket, accept)}`;
 }
 
 const issueLine = (issue: KnownIssueRow, known: number): Html =>
-  html`<p>${kindBadge(issue)} ${link(shown(issue.reason, 100), issuePath(issue.id))}${known === 0 && '. It counts in scans that start from now on.'}</p>`;
+  html`<p>${kindBadge(issue)} ${link(shown(issue.reason, 100), issuePath(issue.id))}${known === 0 && html`. ${t`It counts in scans that start from now on.`}`}</p>`;

@@ -14,7 +14,7 @@ import { html, type Html } from '../../../report/html/html.ts';
 import { pageFindings } from '../../../report/html/page-findings.ts';
 import { pageName, pageStates, testedBadge } from '../../../report/html/pages.ts';
 import { checkButton, checkForm, checkLink, newestOfPage } from '../scans/check.ts';
-import { number, partsOf, siteLink, violations } from '../scans/words.ts';
+import { partsOf, siteLink, violations } from '../scans/words.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
@@ -25,6 +25,9 @@ import { titledPage } from '../forms.ts';
 import { picturePath } from './list.ts';
 import { pageList, pagesOf, readPageListQuery } from './pages.ts';
 import { causesHref, detailsOf, findCause, findingsReader, readPageFindings } from './select.ts';
+import { currentLocale } from '../../../report/words/current.ts';
+import { wordsIn } from '../../../report/words/words.ts';
+import { t } from '../../web/texts.ts';
 
 const VIEW_TIMEOUT_MS = 4_000;
 
@@ -40,23 +43,31 @@ export const findingPages: FastifyPluginAsync = async (scope) => {
   }
 
   const trailTo = ({ id, options }: ScanRow) => [
-    { text: 'Scans', href: SCANS_PATH },
+    { text: t`Scans`, href: SCANS_PATH },
     { text: partsOf(options.url).host, href: scanPath(id) },
   ];
 
   scope.get(pagesPath(':id'), { config }, async (request, reply) => {
     const { row, view } = await viewed(request);
     const body = pageList(row.id, pagesOf(row, view), readPageListQuery(request.query as Record<string, unknown>));
-    return reply.page(titledPage({ request, title: 'Pages of the scan', active: 'scans', trail: trailTo(row), body }));
+    return reply.page(titledPage({ request, title: t`Pages of the scan`, active: 'scans', trail: trailTo(row), body }));
   });
 
   scope.get(criteriaPath(':id'), { config }, async (request, reply) => {
     const { row, view } = await viewed(request);
     const body =
       view.criteria === undefined
-        ? notice({ title: 'This scan was stored by an earlier version', body: 'Only its JSON export has the success criteria.' })
+        ? notice({ title: t`This scan was stored by an earlier version`, body: t`Only its JSON export has the success criteria.` })
         : html`${criteriaCounts(view.criteria)} ${criteriaTable(view.criteria)}`;
-    return reply.page(titledPage({ request, title: 'Success criteria', active: 'scans', trail: trailTo(row), body }));
+    return reply.page(
+      titledPage({
+        request,
+        title: wordsIn(currentLocale(), 'report').texts.byCriterion.heading,
+        active: 'scans',
+        trail: trailTo(row),
+        body,
+      }),
+    );
   });
 
   scope.get<{ Params: { cause: string } }>(ticketPath(':id', ':cause'), { config }, async (request, reply) => {
@@ -66,7 +77,7 @@ export const findingPages: FastifyPluginAsync = async (scope) => {
     if (!cause) throw new ApiError('not_found');
     const causeUrl = scope.settings.publicBaseUrl + causesHref(row.id, { cause: cause.fingerprint });
     const about = { locale: row.options.locale, scanId: row.id, causeUrl, element: line.element };
-    return reply.page(titledPage({ request, title: 'Issue for a tracker', active: 'scans', trail: trailTo(row), body: ticketBody(cause, about, row, callerOf(request)) })); // prettier-ignore
+    return reply.page(titledPage({ request, title: t`Issue for a tracker`, active: 'scans', trail: trailTo(row), body: ticketBody(cause, about, row, callerOf(request)) })); // prettier-ignore
   });
 
   scope.get<{ Params: { page: string } }>(pagePath(':id', ':page'), { config }, async (request, reply) => {
@@ -80,7 +91,7 @@ export const findingPages: FastifyPluginAsync = async (scope) => {
     const { csrfToken } = request.viewer!;
     const write = mayCall(callerOf(request), 'scans:write') ? { csrfToken, idempotencyKey: randomUUID() } : null;
     const data = { scanId: row.id, view, at, page, findings, write, checked };
-    const trail = [...trailTo(row), { text: 'Pages', href: pagesPath(row.id) }];
+    const trail = [...trailTo(row), { text: t`Pages`, href: pagesPath(row.id) }];
     return reply.page(titledPage({ request, title: pageTitle(data), active: 'scans', trail, body: pageBody(data) }));
   });
 };
@@ -91,14 +102,14 @@ function ticketBody(cause: RootCause, about: TicketAbout, { id, metadata = {} }:
   const { title, body } = ticketOf(cause, about);
   const create =
     tracker === null
-      ? html`<p class="soft">A link to a new issue is here once an owner has set the tracker of the organisation, and for scans with the <a href="${docPath('cli')}#metadata">metadata</a> <code>repository</code> of a project on GitHub or GitLab.</p>`
-      : actions(linkButton({ text: `Create issue in ${shown(tracker.url.slice('https://'.length))}`, href: issueLink(tracker, cause, about), kind: 'primary', attributes: { rel: 'noopener' } })); // prettier-ignore
-  return html`${create} ${mayCall(caller, 'members:write') && html`<p>${link('Tracker of the organisation', TRACKER_PATH)}</p>`}
-    <h2>Title</h2>
-    ${code({ id: 'ticket-title', label: 'the title', text: title, inline: true })}
-    <h2>Text in Markdown</h2>
-    ${code({ id: 'ticket-text', label: 'the text in Markdown', text: body })}
-    <p>${link('Back to the root cause', causesHref(id, { cause: cause.fingerprint }))}</p>`;
+      ? html`<p class="soft">${t`A link to a new issue is here once an owner has set the tracker of the organisation, and for scans with the ${link(t`metadata`, `${docPath('cli')}#metadata`)} ${html`<code>repository</code>`} of a project on GitHub or GitLab.`}</p>`
+      : actions(linkButton({ text: t`Create issue in ${shown(tracker.url.slice('https://'.length))}`, href: issueLink(tracker, cause, about), kind: 'primary', attributes: { rel: 'noopener' } })); // prettier-ignore
+  return html`${create} ${mayCall(caller, 'members:write') && html`<p>${link(t`Tracker of the organisation`, TRACKER_PATH)}</p>`}
+    <h2>${t`Title`}</h2>
+    ${code({ id: 'ticket-title', label: t`the title`, text: title, inline: true })}
+    <h2>${t`Text in Markdown`}</h2>
+    ${code({ id: 'ticket-text', label: t`the text in Markdown`, text: body })}
+    <p>${link(t`Back to the root cause`, causesHref(id, { cause: cause.fingerprint }))}</p>`;
 }
 
 export interface ScanPageOfSite {
@@ -116,19 +127,20 @@ export interface ScanPageOfSite {
 }
 
 export const pageTitle = ({ at, page, view }: Pick<ScanPageOfSite, 'at' | 'page' | 'view'>): string =>
-  `Page ${number(at)} of ${number(view.pages.length)}: ${pageName(page)}`;
+  t`Page ${at} of ${view.pages.length}: ${pageName(page)}`;
 
 export function pageBody(data: ScanPageOfSite): Html {
   const { scanId, view, at, page, findings, write, checked } = data;
+  const { texts, format } = wordsIn(currentLocale(), 'findings');
   return html`<p>${siteLink(page.url)}</p>
     ${neighbours(scanId, view.pages, at)}
     <section class="card" aria-labelledby="facts-title">
-      <h2 id="facts-title">Result of this page</h2>
+      <h2 id="facts-title">${texts.pageResult}</h2>
       ${definitions([
-        ['Score', `${number(page.score)} of 100`],
-        ['Violations', violations(page.counts)],
-        ['Test', testedBadge(page)],
-        ...(page.states === undefined ? [] : [['States', pageStates(page)] as [string, Html | null]]),
+        [t`Score`, format(texts.ofHundred, { n: page.score })],
+        [t`Violations`, violations(page.counts)],
+        [texts.test, testedBadge(page)],
+        ...(page.states === undefined ? [] : [[t`States`, pageStates(page)] as [string, Html | null]]),
       ])}
       ${checkLink(checked)} ${write !== null && html`${checkForm(scanId, write)}<p>${checkButton({ url: page.url })}</p>`}
     </section>
@@ -146,10 +158,10 @@ const withoutFindings = ({ page: { findings } }: ScanPageOfSite): Html =>
   findings === undefined
     ? notice({
         kind: 'good',
-        title: 'The automated tests found no violation on this page, and nothing that needs review.',
-        body: 'Advice is listed for the whole scan. What only people can judge has not been tested.',
+        title: wordsIn(currentLocale(), 'findings').texts.noFindings,
+        body: t`Advice is listed for the whole scan. What only people can judge has not been tested.`,
       })
-    : notice({ kind: 'warn', title: 'The findings of this page are unavailable at the moment', body: 'Reload the page in a while.' });
+    : notice({ kind: 'warn', title: t`The findings of this page are unavailable at the moment`, body: t`Reload the page in a while.` });
 
 function foundParts({ scanId, view, at, page }: ScanPageOfSite, findings: PageCauses): Html {
   return pageFindings({
@@ -159,6 +171,6 @@ function foundParts({ scanId, view, at, page }: ScanPageOfSite, findings: PageCa
     pagePictureSrc: picturePath(scanId, pagePictureName(at)),
     pictureSrc: (fingerprint) => picturePath(scanId, pictureName(fingerprint)),
     causeHref: (cause) => causesHref(scanId, { cause }),
-    intro: html`<p>${link('Filter the root causes of the scan by this page', causesHref(scanId, { page: at }))}</p>`,
+    intro: html`<p>${link(t`Filter the root causes of the scan by this page`, causesHref(scanId, { page: at }))}</p>`,
   });
 }

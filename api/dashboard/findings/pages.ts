@@ -7,18 +7,20 @@ import { isCheck, type ScanRow } from '../../../stores/scans/scan-row.ts';
 import { link, pagination, table, tabs } from '../../web/components.ts';
 import { addressOf, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { documentsCard, pageColumns, pageRow } from '../../../report/html/pages.ts';
-import { count, number, pagesText } from '../scans/words.ts';
+import { count, pagesText } from '../scans/words.ts';
+import { currentLocale } from '../../../report/words/current.ts';
+import { english, forms, m, t, tr } from '../../web/texts.ts';
 
 /** Pages on one page of the list. */
 export const PAGES_PER_PART = 50;
 
 /** How the list can be sorted, and what people read of it. */
 const SORTS = {
-  order: 'Order of the scan',
-  score: 'Lowest score',
-  violations: 'Most violations',
-  address: 'Address',
-  untested: 'Not tested first',
+  order: m`Order of the scan`,
+  score: m`Lowest score`,
+  violations: m`Most violations`,
+  address: m`Address`,
+  untested: m`Not tested first`,
 } as const;
 export type PageSort = keyof typeof SORTS;
 
@@ -57,10 +59,10 @@ const ORDERS: Readonly<Record<PageSort, (a: Numbered, b: Numbered) => number>> =
 const scoreOf = (page: ViewPage): number => (page.tested ? page.score : 101);
 const violationsOf = (page: ViewPage): number => (page.tested ? page.counts.total : -1);
 
-const INCOMPLETE = {
-  one: '{n} page was not tested completely: the list says what may have been missed.',
-  other: '{n} pages were not tested completely: the list says what may have been missed.',
-};
+const INCOMPLETE = forms(
+  '{n} page was not tested completely: the list says what may have been missed.',
+  '{n} pages were not tested completely: the list says what may have been missed.',
+);
 
 /** A view without the addresses that a check left out: it is about one page. */
 export const pagesOf = (row: ScanRow, view: ReportView): Listed => (isCheck(row) ? { ...view, addresses_left: 0 } : view);
@@ -70,17 +72,17 @@ export function pagesSummary(scanId: string, view: Listed): Html {
   const { pages_total: total } = view;
   if (total === 0) return NOTHING;
   return html`<section class="card" id="pages" aria-labelledby="pages-title">
-    <h2 id="pages-title">Pages</h2>
+    <h2 id="pages-title">${t`Pages`}</h2>
     ${facts(view)}
-    <p>${link(`Show the list of ${pagesText(total)}`, pagesPath(scanId))}</p>
+    <p>${link(t`Show the list of ${pagesText(total)}`, pagesPath(scanId))}</p>
   </section>`;
 }
 
 function facts({ pages, pages_with_gaps: incomplete, ...view }: Listed): Html {
   // Files are no pages; the documents among them are listed apart.
   const untested = pages.filter((page) => !page.tested && page.reason !== 'document').length;
-  const notes = [...scanNotes(view).map(({ message }) => message), ...stateLines(view, 'en')];
-  return html`${untested > 0 && html`<p>${pagesText(untested)} could not be tested, or did not have to be. Pages that were not tested cost nothing.</p>`}
+  const notes = [...scanNotes(view).map(({ message }) => english(message)), ...stateLines(view, currentLocale())];
+  return html`${untested > 0 && html`<p>${t`${pagesText(untested)} could not be tested, or did not have to be. Pages that were not tested cost nothing.`}</p>`}
   ${incomplete > 0 && html`<p>${count(INCOMPLETE, incomplete)}</p>`} ${notes.map((text) => html`<p>${text}</p>`)}`;
 }
 
@@ -94,17 +96,17 @@ export function pageList(scanId: string, view: Listed, query: PageListQuery): Ht
     addressOf(pagesPath(scanId), { sort: sort === 'order' ? null : sort, part: to === 1 ? null : to });
   return html`${facts(view)}
     ${tabs(
-      'Sort by',
-      (Object.keys(SORTS) as PageSort[]).map((sort) => ({ text: SORTS[sort], href: href(sort, 1), current: sort === query.sort })),
+      t`Sort by`,
+      (Object.keys(SORTS) as PageSort[]).map((sort) => ({ text: tr(SORTS[sort]), href: href(sort, 1), current: sort === query.sort })),
     )}
     ${table({
       id: 'page-table',
-      caption: 'Pages of this scan',
+      caption: t`Pages of this scan`,
       captionHidden: true,
       columns: pageColumns(),
       rows: listed.map(({ page, at }) => pageRow(page, pagePath(scanId, at))),
     })}
     ${pagination({ previous: part > 1 ? href(query.sort, part - 1) : null, next: part < parts ? href(query.sort, part + 1) : null })}
-    ${pages.length < total && html`<p>The first ${number(pages.length)} of ${pagesText(total)} are listed here. The JSON export has all of them.</p>`}
+    ${pages.length < total && html`<p>${t`The first ${pages.length} of ${pagesText(total)} are listed here. The JSON export has all of them.`}</p>`}
     ${documentsCard(view.discovery)}`;
 }

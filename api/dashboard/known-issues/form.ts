@@ -9,7 +9,9 @@ import { NewKnownIssue } from '../../accounts/known-issues.ts';
 import type { CauseList } from '../findings/select.ts';
 import { schemaForm, type Typed } from '../schema-form.ts';
 import { csrfField, errorOf, titledPage } from '../forms.ts';
-import { count, elementForms, pagesText, shown } from '../scans/words.ts';
+import { shown } from '../scans/words.ts';
+import { extentOf } from '../../../report/html/cause.ts';
+import { m, t } from '../../web/texts.ts';
 
 /** The root cause that the form is about. */
 export interface AcceptedCause {
@@ -43,8 +45,8 @@ export function acceptPage({ request, cause, typed, errors }: AcceptPage): Html 
   const decides = list === 'review';
   const body = html`<p class="lead">${
     decides
-      ? 'The test could not decide. Look at the elements, and say what they are: scans that start from now on keep it until its end.'
-      : 'Reports keep showing a known issue, marked with reason and end. Thresholds do not count it.'
+      ? t`The test could not decide. Look at the elements, and say what they are: scans that start from now on keep it until its end.`
+      : t`Reports keep showing a known issue, marked with reason and end. Thresholds do not count it.`
   }</p>
     ${summary(cause)}
     <form method="post" action="${KNOWN_ISSUES_PATH}/new" novalidate>
@@ -53,30 +55,30 @@ export function acceptPage({ request, cause, typed, errors }: AcceptPage): Html 
       ${decides && ISSUE_FORM.controls(typed.fields, errors, ['kind'])}
       ${choices({
         name: 'about',
-        label: decides ? 'What it is about' : 'What is accepted',
+        label: decides ? t`What it is about` : t`What is accepted`,
         type: 'radio',
         required: true,
         values: [typed.about],
         choices: [
-          { value: 'cause', text: 'This root cause', hint: 'All of its elements, on every page, and new elements of the same cause.' },
+          { value: 'cause', text: t`This root cause`, hint: t`All of its elements, on every page, and new elements of the same cause.` },
           {
             value: 'selector',
-            text: 'Only elements at a selector',
-            hint: html`Elements of the rule ${shown(rule, 100)} with exactly this selector, on every page.`,
+            text: t`Only elements at a selector`,
+            hint: t`Elements of the rule ${shown(rule, 100)} with exactly this selector, on every page.`,
           },
         ],
         error: errorOf(errors, 'about'),
       })}
       ${ISSUE_FORM.controls(typed.fields, errors, ['selector', ...CHANGED_FIELDS])}
-      ${actions(button({ text: decides ? 'Save the decision' : 'Accept as known', kind: 'primary' }), linkButton({ text: 'Cancel', href: scanPath(scanId), kind: 'quiet' }))}
+      ${actions(button({ text: decides ? t`Save the decision` : t`Accept as known`, kind: 'primary' }), linkButton({ text: t`Cancel`, href: scanPath(scanId), kind: 'quiet' }))}
     </form>`;
   const trail = [
-    { text: 'Scans', href: SCANS_PATH },
-    { text: `Scan of ${shown(site)}`, href: scanPath(scanId) },
+    { text: t`Scans`, href: SCANS_PATH },
+    { text: t`Scan of ${shown(site)}`, href: scanPath(scanId) },
   ];
   return titledPage({
     request,
-    title: decides ? 'Decide what needs review' : 'Accept a known issue',
+    title: decides ? t`Decide what needs review` : t`Accept a known issue`,
     active: 'scans',
     trail,
     errors,
@@ -87,11 +89,11 @@ export function acceptPage({ request, cause, typed, errors }: AcceptPage): Html 
 
 function summary({ site, title, line }: AcceptedCause): Html {
   return definitions([
-    ['Root cause', html`${shown(title)} <code>${shown(line.element)}</code>`],
-    ['Severity', severityBadge(line.impact)],
-    ['Found', `${count(elementForms(), line.elements)} on ${pagesText(line.pages)}`],
-    ['Rule', html`<code>${shown(line.rule, 100)}</code>`],
-    ['Site', shown(site)],
+    [t`Root cause`, html`${shown(title)} <code>${shown(line.element)}</code>`],
+    [t`Severity`, severityBadge(line.impact)],
+    [t`Found`, extentOf(line)],
+    [t`Rule`, html`<code>${shown(line.rule, 100)}</code>`],
+    [t`Site`, shown(site)],
   ]);
 }
 
@@ -100,31 +102,31 @@ export const dateOf = (at: Date): string => at.toISOString().slice(0, 10);
 
 export const ISSUE_FORM = schemaForm(NewKnownIssue, {
   kind: {
-    label: 'Your decision',
-    texts: { enum: 'Choose what the elements are.' },
+    label: m`Your decision`,
+    texts: { enum: m`Choose what the elements are.` },
     choices: [
-      { value: 'fine', text: 'They are fine', hint: 'They no longer need review, for the reason below.' },
-      { value: 'fault', text: 'They are a fault', hint: 'They count as violations: in score, thresholds and comparisons.' },
+      { value: 'fine', text: m`They are fine`, hint: m`They no longer need review, for the reason below.` },
+      { value: 'fault', text: m`They are a fault`, hint: m`They count as violations: in score, thresholds and comparisons.` },
     ],
   },
   selector: {
-    label: 'Selector',
-    hint: 'Used only for the second choice. Those of frames and shadow hosts precede it, separated by " >>> ".',
-    enter: 'Enter the selector of the elements.',
+    label: m`Selector`,
+    hint: m`Used only for the second choice. Those of frames and shadow hosts precede it, separated by " >>> ".`,
+    enter: m`Enter the selector of the elements.`,
     rows: 2,
     code: true,
   },
   reason: {
-    label: 'Reason',
-    hint: 'Why it is so, and what will fix it. Every report shows it.',
-    enter: 'Enter the reason.',
+    label: m`Reason`,
+    hint: m`Why it is so, and what will fix it. Every report shows it.`,
+    enter: m`Enter the reason.`,
     rows: 3,
   },
-  owner: { label: 'Owner', hint: 'Who sees to it: a person or a team.', enter: 'Enter a person or a team.' },
+  owner: { label: m`Issue owner`, hint: m`Who sees to it: a person or a team.`, enter: m`Enter a person or a team.` },
   expires_at: {
-    label: 'End',
-    hint: `From 00:00 UTC on this day it counts as if it had never been set. At most ${KNOWN_ISSUE_MAX_DAYS} days from now.`,
-    enter: 'Enter a date, such as 2030-01-31.',
+    label: m`End`,
+    hint: () => t`From 00:00 UTC on this day it counts as if it had never been set. At most ${KNOWN_ISSUE_MAX_DAYS} days from now.`,
+    enter: m`Enter a date, such as 2030-01-31.`,
   },
 });
 

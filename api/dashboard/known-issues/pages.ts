@@ -37,13 +37,14 @@ import { choiceFilter, textFilter } from '../scans/list-query.ts';
 import type { Typed } from '../schema-form.ts';
 import { type CauseList, causesHref } from '../findings/select.ts';
 import { CHANGED_FIELDS, dateOf, ISSUE_FORM } from './form.ts';
+import { m, t, tr } from '../../web/texts.ts';
 
 export const STATES = ['live', 'ending', 'stale', 'ended'] as const;
-const STATE_CHOICES: readonly (Choice & { value: (typeof STATES)[number] })[] = [
-  { value: 'live', text: 'Not ended' },
-  { value: 'ending', text: `Ends within ${ENDING_DAYS} days` },
-  { value: 'stale', text: 'Stale' },
-  { value: 'ended', text: 'Ended' },
+const stateChoices = (): (Choice & { value: (typeof STATES)[number] })[] => [
+  { value: 'live', text: t`Not ended` },
+  { value: 'ending', text: t`Ends within ${ENDING_DAYS} days` },
+  { value: 'stale', text: t`Stale` },
+  { value: 'ended', text: t`Ended` },
 ];
 
 export interface IssueQuery {
@@ -69,8 +70,8 @@ interface KnownIssueListPage {
 export function knownIssueListPage(page: KnownIssueListPage): Html {
   const { request, query, issues, first, nextCursor, done } = page;
   const body = html`<p class="lead">
-      Violations that are accepted until a date: reports show them, and thresholds do not count them. And decisions about elements that need
-      review: fine or a fault. Add one at a root cause on the page of a scan.
+      ${t`Violations that are accepted until a date: reports show them, and thresholds do not count them. And decisions about elements that need
+      review: fine or a fault. Add one at a root cause on the page of a scan.`}
     </p>
     ${filterForm(query)}
     ${issues.length === 0 ? nothing(query, first) : issueTable(page)}
@@ -78,15 +79,15 @@ export function knownIssueListPage(page: KnownIssueListPage): Html {
       previous: first ? null : addressOf(KNOWN_ISSUES_PATH, { ...query }),
       next: nextCursor && addressOf(KNOWN_ISSUES_PATH, { ...query, cursor: nextCursor }),
     })}
-    <p>Stale ones matched nothing in the newest scan of their site: look whether they are still needed.</p>
-    <p>A site can have ${KNOWN_ISSUES_MAX} known issues. One that has ended is removed 90 days later, unless a manifest in the cluster declares it.</p>`;
-  return titledPage({ request, title: 'Known issues', active: 'known-issues', done, body });
+    <p>${t`Stale ones matched nothing in the newest scan of their site: look whether they are still needed.`}</p>
+    <p>${t`A site can have ${KNOWN_ISSUES_MAX} known issues. One that has ended is removed 90 days later, unless a manifest in the cluster declares it.`}</p>`;
+  return titledPage({ request, title: t`Known issues`, active: 'known-issues', done, body });
 }
 
 function filterForm(query: IssueQuery): Html {
-  const form = html`<form class="fields-inline" method="get" action="${KNOWN_ISSUES_PATH}" role="search" aria-label="Known issues">
-      ${textFilter('site', 'Site', query.site)} ${choiceFilter('state', 'State', query.state, STATE_CHOICES)}
-      <div class="actions">${button({ text: 'Filter' })}${isFiltered(query) && link('Clear filters', KNOWN_ISSUES_PATH)}</div>
+  const form = html`<form class="fields-inline" method="get" action="${KNOWN_ISSUES_PATH}" role="search" aria-label="${t`Known issues`}">
+      ${textFilter('site', t`Site`, query.site)} ${choiceFilter('state', t`State`, query.state, stateChoices())}
+      <div class="actions">${button({ text: t`Filter` })}${isFiltered(query) && link(t`Clear filters`, KNOWN_ISSUES_PATH)}</div>
     </form>`;
   return filters({ form, active: Number(query.site !== '') + Number(query.state !== null) });
 }
@@ -96,19 +97,19 @@ const isFiltered = ({ site, state }: IssueQuery): boolean => site !== '' || stat
 function nothing(query: IssueQuery, first: boolean): Html {
   if (isFiltered(query) || !first)
     return emptyState({
-      title: 'No known issue matches',
-      text: 'Change the filters, or show all known issues.',
-      action: linkButton({ text: 'Show all known issues', href: KNOWN_ISSUES_PATH }),
+      title: t`No known issue matches`,
+      text: t`Change the filters, or show all known issues.`,
+      action: linkButton({ text: t`Show all known issues`, href: KNOWN_ISSUES_PATH }),
     });
-  return emptyState({ title: 'There is no known issue', text: 'Every violation counts, and nothing that needs review is decided.' });
+  return emptyState({ title: t`There is no known issue`, text: t`Every violation counts, and nothing that needs review is decided.` });
 }
 
 const issueTable = ({ issues, names, matches, now }: KnownIssueListPage): Html =>
   table({
     id: 'known-issues',
-    caption: 'Known issues, newest first',
+    caption: t`Known issues, newest first`,
     captionHidden: true,
-    columns: [{ text: 'Known issue' }, { text: 'Site', wide: true }, { text: 'End' }, { text: 'Owner' }, { text: 'Accepted' }],
+    columns: [{ text: t`Known issue` }, { text: t`Site`, wide: true }, { text: t`End` }, { text: t`Issue owner` }, { text: t`Accepted` }],
     rows: issues.map((issue) => [
       html`${issueLines(issue, exampleOf(issue, matches.get(issue.site)))} ${isDecision(issue) && kindBadge(issue)} ${statusBadge(issue, now)}
         ${isStale(issue, matches.get(issue.site), now) && staleBadge()}`,
@@ -143,7 +144,7 @@ export interface KnownIssuePage {
   now: Date;
 }
 
-const FRAME = { active: 'known-issues', trail: [{ text: 'Known issues', href: KNOWN_ISSUES_PATH }], narrow: true } as const;
+const FRAME = { active: 'known-issues', trail: [{ text: m`Known issues`, href: KNOWN_ISSUES_PATH }], narrow: true } as const;
 
 export function knownIssuePage(page: KnownIssuePage): Html {
   const { request, issue, names, typed, errors = [], mayChange, done } = page;
@@ -153,20 +154,20 @@ export function knownIssuePage(page: KnownIssuePage): Html {
   const body = html`${definitions([...facts(page), ...(isOpen ? [] : texts(issue))])}
     ${
       issue.manifest !== null &&
-      html`<p>A manifest in the cluster declares it, so it is changed and removed there: <code>${acceptedBy(issue, names)}</code>.</p>`
+      html`<p>${t`A manifest in the cluster declares it, so it is changed and removed there: ${html`<code>${acceptedBy(issue, names)}</code>`}.`}</p>`
     }
     ${
       isOpen &&
-      html`<h2>Change it</h2>
-        <p>Scans that have started keep what they started with.</p>
+      html`<h2>${t`Change it`}</h2>
+        <p>${t`Scans that have started keep what they started with.`}</p>
         <form method="post" action="${issuePath(id)}" novalidate>
-          ${csrfField(request)} ${ISSUE_FORM.controls(typed ?? current, errors, CHANGED_FIELDS)} ${button({ text: 'Save changes', kind: 'primary' })}
+          ${csrfField(request)} ${ISSUE_FORM.controls(typed ?? current, errors, CHANGED_FIELDS)} ${button({ text: t`Save changes`, kind: 'primary' })}
         </form>
-        <h2>Remove it</h2>
-        <p>Scans that start afterwards count as if it had never been set.</p>
+        <h2>${t`Remove it`}</h2>
+        <p>${t`Scans that start afterwards count as if it had never been set.`}</p>
         <p>${linkButton({ text: removeText(issue), href: `${issuePath(id)}/remove` })}</p>`
     }`;
-  return titledPage({ ...FRAME, request, title: isDecision(issue) ? 'Decision' : 'Known issue', errors, done, body });
+  return titledPage({ ...FRAME, request, title: isDecision(issue) ? t`Decision` : t`Known issue`, errors, done, body });
 }
 
 type Row = readonly [HtmlValue, HtmlValue];
@@ -175,44 +176,48 @@ type ShownIssue = Pick<KnownIssuePage, 'request' | 'issue' | 'names' | 'matches'
 
 const facts = ({ issue, names, matches, example, seen, now }: ShownIssue): Row[] => [
   [
-    isDecision(issue) ? 'Decided about' : 'Accepted',
+    isDecision(issue) ? t`Decided about` : t`Accepted`,
     html`${isDecision(issue) && kindBadge(issue)} ${example && html`${issueName(example)}<br />`}${issueTarget(issue, example)}`,
   ],
   ...(example === undefined ? [] : [exampleRow(example, { issue, seen })]),
-  ['Site', shown(issue.site)],
-  ['End', html`${time(issue.expiresAt)} ${statusBadge(issue, now)}`],
+  [t`Site`, shown(issue.site)],
+  [t`End`, html`${time(issue.expiresAt)} ${statusBadge(issue, now)}`],
   ...(matches !== null && isStale(issue, matches, now) ? [staleRow(matches)] : []),
-  [isDecision(issue) ? 'Decided by' : 'Accepted by', html`${acceptedBy(issue, names)}, ${time(issue.createdAt)}`],
+  [isDecision(issue) ? t`Decided by` : t`Accepted by`, html`${acceptedBy(issue, names)}, ${time(issue.createdAt)}`],
 ];
 
 function exampleRow({ scanId, pageUrl, fingerprint }: KnownIssueExample, { issue, seen }: Pick<ShownIssue, 'issue' | 'seen'>): Row {
   const scan =
     seen &&
-    html`, in ${link('the scan', isDecision(issue) ? scanPath(scanId) : causesHref(scanId, { cause: fingerprint }))} ${seen.picture}`;
-  return ['Example', html`${siteLink(pageUrl)}${scan}`];
+    t`${siteLink(pageUrl)}, in ${link(t`the scan`, isDecision(issue) ? scanPath(scanId) : causesHref(scanId, { cause: fingerprint }))}`;
+  return [t`Example`, seen ? html`${scan} ${seen.picture}` : siteLink(pageUrl)];
 }
 
 const staleRow = ({ scanId, at }: SiteMatches): Row => [
-  'Newest scan',
-  html`${staleBadge()} ${link(html`The scan of ${dateAndTime(at)}`, scanPath(scanId))} found nothing that it covers.`,
+  t`Newest scan`,
+  html`${staleBadge()} ${t`${link(t`The scan of ${dateAndTime(at)}`, scanPath(scanId))} found nothing that it covers.`}`,
 ];
 
 const texts = ({ reason, owner }: KnownIssueRow): Row[] => [
-  ['Reason', reason],
-  ['Owner', owner],
+  [t`Reason`, reason],
+  [t`Issue owner`, owner],
 ];
 
-const removeText = (issue: KnownIssueRow): string => (isDecision(issue) ? 'Remove the decision' : 'Remove the known issue');
+const removeText = (issue: KnownIssueRow): string => (isDecision(issue) ? t`Remove the decision` : t`Remove the known issue`);
 
 export function removeIssuePage(page: ShownIssue): Html {
   const { request, issue } = page;
   const body = html`${definitions([...facts(page), ...texts(issue)])}
-    <p>Scans that start afterwards count as if it had never been set: ${isDecision(issue) ? 'what was decided needs review' : 'what was accepted counts'} again. Scans that have started keep what they started with.</p>
+    <p>${
+      isDecision(issue)
+        ? t`Scans that start afterwards count as if it had never been set: what was decided needs review again.`
+        : t`Scans that start afterwards count as if it had never been set: what was accepted counts again.`
+    } ${t`Scans that have started keep what they started with.`}</p>
     <form method="post" action="${issuePath(issue.id)}/remove">
       ${csrfField(request)}
-      ${actions(button({ text: removeText(issue), kind: 'danger' }), linkButton({ text: 'Keep it', href: issuePath(issue.id), kind: 'quiet' }))}
+      ${actions(button({ text: removeText(issue), kind: 'danger' }), linkButton({ text: t`Keep it`, href: issuePath(issue.id), kind: 'quiet' }))}
     </form>`;
-  return titledPage({ ...FRAME, request, title: isDecision(issue) ? 'Remove this decision?' : 'Remove this known issue?', body });
+  return titledPage({ ...FRAME, request, title: isDecision(issue) ? t`Remove this decision?` : t`Remove this known issue?`, body });
 }
 
 export const issuePath = (id: string): string => `${KNOWN_ISSUES_PATH}/${id}`;
@@ -221,9 +226,9 @@ export const issuePath = (id: string): string => `${KNOWN_ISSUES_PATH}/${id}`;
 export const acceptPath = (scan: string, list: CauseList, cause: string): string =>
   `${KNOWN_ISSUES_PATH}/new?${new URLSearchParams({ scan, cause, ...(list === 'review' && { list }) })}`;
 
-const KINDS: Readonly<Record<KnownIssueKind, string>> = { accepted: 'Known issue', fine: 'Decided: fine', fault: 'Decided: a fault' };
+const KINDS: Readonly<Record<KnownIssueKind, string>> = { accepted: m`Known issue`, fine: m`Decided: fine`, fault: m`Decided: a fault` };
 
-export const kindBadge = ({ kind = 'accepted' }: KnownIssueTarget): Html => badge(kind === 'fault' ? 'bad' : 'plain', KINDS[kind]);
+export const kindBadge = ({ kind = 'accepted' }: KnownIssueTarget): Html => badge(kind === 'fault' ? 'bad' : 'plain', tr(KINDS[kind]));
 
 /** Severity and title of the rule. */
 export const issueName = ({ impact, rule }: KnownIssueExample): Html =>
@@ -233,9 +238,9 @@ export const issueName = ({ impact, rule }: KnownIssueExample): Html =>
 export function issueTarget({ fingerprint, rule, selector }: KnownIssueRow, example: KnownIssueExample | undefined, max?: number): Html {
   const extent = example && html`, ${extentOf(example)}`;
   if (fingerprint === undefined)
-    return html`<code>${shown(rule!, 100)}</code> at <code class="address">${shown(selector!, max)}</code>${extent}`;
+    return html`${t`${html`<code>${shown(rule!, 100)}</code>`} at ${html`<code class="address">${shown(selector!, max)}</code>`}`}${extent}`;
   return example === undefined
-    ? html`Root cause <code>${fingerprint}</code>`
+    ? t`Root cause ${html`<code>${fingerprint}</code>`}`
     : html`<code class="address">${shown(example.selector, max)}</code>${extent}`;
 }
 
@@ -251,7 +256,7 @@ export const isStale = (issue: KnownIssueRow, matches: SiteMatches | null | unde
 export function statusBadge(issue: KnownIssueRow, now: Date): Html {
   const status = statusOf(issue, now);
   if (status === 'live') return NOTHING;
-  return status === 'ended' ? badge('bad', 'Ended') : badge('warn', 'Ends soon');
+  return status === 'ended' ? badge('bad', t`Ended`) : badge('warn', t`Ends soon`);
 }
 
-export const staleBadge = (): Html => badge('warn', 'Stale');
+export const staleBadge = (): Html => badge('warn', t`Stale`);

@@ -28,6 +28,7 @@ import { actorNames } from '../names.ts';
 import { answerForm, checkerOf } from '../schema-form.ts';
 import { ABOUT, type AcceptedCause, acceptPage, dateOf, ISSUE_FORM } from './form.ts';
 import { issuePath, type IssueQuery, knownIssueListPage, type KnownIssuePage, knownIssuePage, removeIssuePage, STATES } from './pages.ts';
+import { m, t } from '../../web/texts.ts';
 
 const READ = { config: { permission: 'scans:read' } } as const;
 const WRITE = { config: { permission: 'known-issues:write' } } as const;
@@ -38,11 +39,11 @@ const DAY_MS = 86_400_000;
 /** The end that the form suggests, in days from now. */
 const SUGGESTED_DAYS = 90;
 const DONE = {
-  added: 'The violations are accepted. Scans of the site that start from now on show them as known.',
-  decided: 'The decision is saved. It counts in scans of the site that start from now on.',
-  changed: 'The changes are saved.',
-  removed: 'The known issue was removed.',
-  undecided: 'The decision was removed.',
+  added: m`The violations are accepted. Scans of the site that start from now on show them as known.`,
+  decided: m`The decision is saved. It counts in scans of the site that start from now on.`,
+  changed: m`The changes are saved.`,
+  removed: m`The known issue was removed.`,
+  undecided: m`The decision was removed.`,
 };
 
 const checkChange = checkerOf(KnownIssueChange);
@@ -178,7 +179,7 @@ async function doneAt(request: FastifyRequest): Promise<Html | string | null> {
   const text = doneOf(request, DONE);
   const { scan } = request.query as { scan?: unknown };
   const row = text === null || typeof scan !== 'string' ? null : await storesOf(request).scans.find(scan.toLowerCase());
-  return row === null ? text : html`${text} ${link('Back to the scan', scanPath(row.id))}`;
+  return row === null ? text : html`${text} ${link(t`Back to the scan`, scanPath(row.id))}`;
 }
 
 /** What the pages of a known issue show in addition to it. */
@@ -198,7 +199,7 @@ async function seenIn(request: FastifyRequest, { scanId, fingerprint }: KnownIss
   if (row === null || row.reports === null) return null;
   const view = await request.server.scanViews.readView(row).catch(() => null);
   const picture = view?.pictures.find((one) => one.fingerprint === fingerprint);
-  const [src, alt] = [picturePath(scanId, pictureName(fingerprint)), 'The element, as the scanner saw it'];
+  const [src, alt] = [picturePath(scanId, pictureName(fingerprint)), t`The element, as the scanner saw it`];
   return { picture: picture !== undefined && elementPicture({ src, alt, picture }) };
 }
 
