@@ -89,7 +89,7 @@ describe('a team member with a keyboard only', function () {
     await keyboard.open(/^Accept as known.*Form elements must have labels/);
     await heading('Accept a known issue');
     await keyboard.type(/^Reason/, 'The supplier fixes it.');
-    await keyboard.type(/^Owner/, 'shop team');
+    await keyboard.type(/^Issue owner/, 'shop team');
     const end = new Date(Date.now() + 60 * 86_400_000).toISOString().slice(0, 10).split('-');
     await keyboard.type(/^End/, [end[1], end[2], end[0]].join(''));
     await picture('7-accept');
