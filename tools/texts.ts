@@ -5,8 +5,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
+import { createScanForm } from '../api/dashboard/scans/scan-form.ts';
 import { PASSWORD_PROBLEMS } from '../core/passwords.ts';
-import { CHECK_DOUBTS, NOTHING_TO_FIX } from '../core/scan/baseline.ts';
+import { BASELINE_TEXT, CHECK_DOUBTS, NOTHING_TO_FIX } from '../core/scan/baseline.ts';
 import { type Catalogue, CATALOGUES, keyOf } from '../api/web/texts.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -33,7 +34,11 @@ export function textsInCode(): Map<string, string | null> {
     visit(source);
   }
   // Those that commands show too.
-  for (const text of [...Object.values(PASSWORD_PROBLEMS), ...Object.values(CHECK_DOUBTS), NOTHING_TO_FIX]) texts.set(text, null);
+  const ofCommands = [...Object.values(PASSWORD_PROBLEMS), ...Object.values(CHECK_DOUBTS), NOTHING_TO_FIX, BASELINE_TEXT];
+  const ofForm = Object.values(createScanForm(1).groups).flatMap((fields) =>
+    fields.flatMap(({ label, description }) => [label, description ?? []].flat()),
+  );
+  for (const text of [...ofCommands, ...ofForm]) texts.set(text, null);
   return texts;
 }
 

@@ -9,7 +9,9 @@ import { isUuid, uuidOf } from '../../core/uuid.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import type { Form } from '../web/html-scope.ts';
 import { dashboardPage, type DashboardPageOptions } from '../web/layout.ts';
-import { count, forms, t, tr } from '../web/texts.ts';
+import { DEFAULT_LOCALE } from '../../core/scan/locales.ts';
+import { currentLocale } from '../../report/words/current.ts';
+import { count, english, forms, t, tr } from '../web/texts.ts';
 
 /** The error of a form without a valid token before sign-in. Nothing was changed. */
 export const FORM_EXPIRED = (): string => t`This page was open for too long, or the browser does not keep cookies. Send the form again.`;
@@ -50,7 +52,7 @@ export function doneOf(request: FastifyRequest, texts: Readonly<Record<string, s
 }
 
 /** The text of the first error of a field. */
-export function errorOf(errors: readonly FormError[], field: string): string | undefined {
+export function errorOf(errors: readonly FormError[], field: string): HtmlValue {
   return errors.find((error) => error.field === field)?.text;
 }
 
@@ -79,14 +81,18 @@ export function formErrors(items: readonly ValidationItem[], fields: FormFields)
   return items.map((item) => {
     const [, name, ...path] = item.loc;
     const field = fields[String(name)];
-    if (field === undefined) return { field: null, text: item.msg };
+    if (field === undefined) return { field: null, text: english(item.msg) };
     const { label, enter, texts = {} } = field;
     const own = texts[item.type] ?? (path.length === 0 && NOT_ENTERED.has(item.type) ? enter : undefined);
-    return {
-      field: String(name),
-      text: own === undefined ? (validationTextForUsers(subjectOf(tr(label), path), item) ?? item.msg) : tr(own),
-    };
+    return { field: String(name), text: own === undefined ? apiText(subjectOf(tr(label), path), item) : tr(own) };
   });
+}
+
+/** What the API says about a field, with its name in the form. */
+function apiText(subject: string, item: ValidationItem): HtmlValue {
+  const said = validationTextForUsers('', item)?.trim();
+  if (said === undefined) return english(item.msg);
+  return currentLocale() === DEFAULT_LOCALE ? `${subject} ${said}` : html`${subject}: ${english(said)}`;
 }
 
 /** `Steps before the pages (item 1, press)`. */

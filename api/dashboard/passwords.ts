@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PASSWORD_MIN_CHARACTERS, PASSWORD_PROBLEMS, passwordProblem } from '../../core/passwords.ts';
 import { button, type FormError, textField } from '../web/components.ts';
-import { type Html, html } from '../../report/html/html.ts';
+import { type Html, html, type HtmlValue } from '../../report/html/html.ts';
 import type { VerifiedUser } from '../../stores/accounts/users.ts';
 import { ownStoresOf } from '../accounts/scoped-stores.ts';
 import { signedInOf } from '../accounts/sessions/plugin.ts';
@@ -55,7 +55,7 @@ interface PasswordFieldOptions {
   label: string;
   autocomplete: 'current-password' | 'new-password';
   hint?: string;
-  error?: string;
+  error?: HtmlValue;
 }
 
 /** A password field with a button that shows what was typed. The button needs scripts. */

@@ -6,7 +6,7 @@ import { compileValidator } from '../http/validation.ts';
 import { choices, textArea, textField, type Choice, type FormError } from '../web/components.ts';
 import type { Form } from '../web/html-scope.ts';
 import type { Html, HtmlValue } from '../../report/html/html.ts';
-import { tr, trChoices } from '../web/texts.ts';
+import { english, tr, trChoices } from '../web/texts.ts';
 import { errorOf, formErrors, type FormField, type FormFields } from './forms.ts';
 
 /** What a form says about a field. Its schema says the rest. */
@@ -117,6 +117,6 @@ export async function answerForm(reply: FastifyReply, { fields, refusals, page, 
     if (error instanceof ValidationFailure) return reply.page(await page(formErrors(error.items, fields)), { status: statusOf(error) });
     if (!(error instanceof ApiError) || !refusals.includes(error.code)) throw error;
     if (error.retryAfterSeconds !== null) reply.header('Retry-After', error.retryAfterSeconds);
-    return reply.page(await page([{ field: null, text: messageOf(error) }]), { status: statusOf(error) });
+    return reply.page(await page([{ field: null, text: english(messageOf(error)) }]), { status: statusOf(error) });
   }
 }

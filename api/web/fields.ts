@@ -10,7 +10,7 @@ interface FieldOptions {
   label: HtmlValue;
   hint?: HtmlValue;
   /** What is wrong with the value, in one sentence. */
-  error?: string | null;
+  error?: HtmlValue;
   required?: boolean;
   /** Language of the word "optional". Default: English. */
   locale?: Locale;
@@ -145,7 +145,7 @@ export const hiddenField = (name: string, value: string): Html => html`<input${a
 export interface FormError {
   /** The id of the field; null for an error of the whole form. */
   field: string | null;
-  text: string;
+  text: HtmlValue;
 }
 
 /** The errors of a form, above its heading. The script moves the focus here; without scripts it is announced as an alert. */

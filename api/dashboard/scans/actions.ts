@@ -22,6 +22,7 @@ import type { ScanAccepted } from '../../scans/scans.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { fingerprintOf } from '../../scans/submission/fingerprint.ts';
 import { errorOf } from '../../scans/submission/submission.ts';
+import type { HtmlValue } from '../../../report/html/html.ts';
 import type { FormError } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { titledPage } from '../forms.ts';
@@ -29,6 +30,7 @@ import { createScanForm, newScanBody, type ScanFormValues } from './scan-form.ts
 import { checkPath, readCheck } from './check.ts';
 import { admit } from './deps.ts';
 import { scanOf, sendScanPage } from './routes.ts';
+import { english, t } from '../../web/texts.ts';
 
 const config = { permission: 'scans:write' } as const;
 
@@ -99,10 +101,10 @@ export function explained(error: unknown, reply: FastifyReply): ApiError | Valid
 }
 
 /** The text of a refusal, as the API sends it. */
-export function textOf(refusal: ApiError | ValidationFailure): string {
-  if (refusal instanceof ValidationFailure) return refusal.message;
+export function textOf(refusal: ApiError | ValidationFailure): HtmlValue {
+  if (refusal instanceof ValidationFailure) return english(refusal.message);
   const after = refusal.retryAfterSeconds === null ? '' : ` (Retry-After: ${refusal.retryAfterSeconds} s)`;
-  return messageOf(refusal) + after;
+  return english(messageOf(refusal) + after);
 }
 
 /** The key of a form after a refusal that may not be final, so that a scan that was started nevertheless is not started twice. */
@@ -136,8 +138,8 @@ export const scanActions: FastifyPluginAsync = async (scope) => {
       allowPrepareSteps,
       mayUseSecrets: mayUseSecrets(callerOf(request).organisation.id, allowScanSecrets),
     });
-    const trail = [{ text: 'Scans', href: SCANS_PATH }];
-    return reply.page(titledPage({ request, title: 'New scan', active: 'scans', trail, errors, narrow: true, body }), { status });
+    const trail = [{ text: t`Scans`, href: SCANS_PATH }];
+    return reply.page(titledPage({ request, title: t`New scan`, active: 'scans', trail, errors, narrow: true, body }), { status });
   }
 
   scope.get('/dashboard/scans/new', { config }, async (request, reply) => {

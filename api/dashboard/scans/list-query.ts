@@ -6,8 +6,10 @@ import { type ScanSearch, type VerdictFilter, VERDICTS } from '../../../stores/s
 import { SCANS_PATH } from '../../../core/web-paths.ts';
 import { decodeCursor, encodeCursor } from '../../http/pagination.ts';
 import { addressOf, attributes, html, type Html } from '../../../report/html/html.ts';
-import { WORDS } from '../../../report/words/words.ts';
+import { currentLocale } from '../../../report/words/current.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 import { button, type Choice, filters, link } from '../../web/components.ts';
+import { m, t, trChoices } from '../../web/texts.ts';
 
 /** The states that people filter by. `live`: the scan has not ended. */
 const STATES = { live: LIVE_PHASES, done: ['done'], failed: ['failed'], canceled: ['canceled'] } as const satisfies Record<
@@ -97,34 +99,34 @@ export function toSearch({ search, site, metadata, state, verdict, origin, after
 }
 
 const STATE_CHOICES: readonly Choice[] = [
-  { value: 'live', text: 'In progress' },
-  { value: 'done', text: 'Done' },
-  { value: 'failed', text: 'Failed' },
-  { value: 'canceled', text: 'Canceled' },
+  { value: 'live', text: m`In progress` },
+  { value: 'done', text: m`Done` },
+  { value: 'failed', text: m`Failed` },
+  { value: 'canceled', text: m`Canceled` },
 ];
-export const VERDICT_CHOICES: readonly Choice[] = [
-  { value: 'passed', text: WORDS.en.report.passed },
-  { value: 'missed', text: WORDS.en.report.notPassed },
-  { value: 'none', text: WORDS.en.report.noThresholds },
-];
+export function verdictChoices(): Choice[] {
+  const { passed, notPassed, noThresholds } = wordsIn(currentLocale(), 'report').texts;
+  const texts: Record<VerdictFilter, string> = { passed, missed: notPassed, none: noThresholds };
+  return VERDICTS.map((value) => ({ value, text: texts[value] }));
+}
 const ORIGIN_CHOICES: readonly Choice[] = [
-  { value: 'api', text: 'API and dashboard' },
-  { value: 'manifest', text: 'Manifests and schedules' },
+  { value: 'api', text: m`API and dashboard` },
+  { value: 'manifest', text: m`Manifests and schedules` },
 ];
 
 export function filterForm(query: ListQuery): Html {
-  const form = html`<form class="fields-inline" method="get" action="${SCANS_PATH}" role="search" aria-label="Scans">
-    ${textFilter('q', 'Address contains', query.search)} ${textFilter('site', 'Site', query.site)}
-    ${textFilter('metadata', 'Metadata', query.metadata, { max: METADATA_PAIR_MAX, error: metadataMistake(query.metadata) })}
-    ${choiceFilter('state', 'State', query.state, STATE_CHOICES)} ${choiceFilter('verdict', 'Verdict', query.verdict, VERDICT_CHOICES)}
-    ${choiceFilter('origin', 'Origin', query.origin, ORIGIN_CHOICES)}
-    <div class="actions">${button({ text: 'Filter' })}${isFiltered(query) && link('Clear filters', SCANS_PATH)}</div>
+  const form = html`<form class="fields-inline" method="get" action="${SCANS_PATH}" role="search" aria-label="${t`Scans`}">
+    ${textFilter('q', t`Address contains`, query.search)} ${textFilter('site', t`Site`, query.site)}
+    ${textFilter('metadata', t`Metadata`, query.metadata, { max: METADATA_PAIR_MAX, error: metadataMistake(query.metadata) })}
+    ${choiceFilter('state', t`State`, query.state, STATE_CHOICES)} ${choiceFilter('verdict', t`Verdict`, query.verdict, verdictChoices())}
+    ${choiceFilter('origin', t`Origin`, query.origin, ORIGIN_CHOICES)}
+    <div class="actions">${button({ text: t`Filter` })}${isFiltered(query) && link(t`Clear filters`, SCANS_PATH)}</div>
   </form>`;
   return filters({ form, active: activeFilters(query) });
 }
 
 const metadataMistake = (text: string): string | null =>
-  text === '' || readPair(text) !== null ? null : 'Write KEY=VALUE, such as branch=main.';
+  text === '' || readPair(text) !== null ? null : t`Write KEY=VALUE, such as branch=main.`;
 
 /** Not the fields of forms that change something: these would be marked as optional one by one. */
 export function textFilter(
@@ -145,13 +147,13 @@ export function textFilter(
 }
 
 /** @param all the choice of those who choose nothing */
-export function choiceFilter(name: string, label: string, value: string | null, choices: readonly Choice[], all = 'All'): Html {
+export function choiceFilter(name: string, label: string, value: string | null, choices: readonly Choice[], all = t`All`): Html {
   const id = `filter-${name}`;
   return html`<div class="field">
     <label for="${id}">${label}</label>
     <select${attributes({ class: 'input', id, name })}>
       <option value="">${all}</option>
-      ${choices.map((choice) => html`<option${attributes({ value: choice.value, selected: choice.value === value })}>${choice.text}</option>`)}
+      ${trChoices(choices).map((choice) => html`<option${attributes({ value: choice.value, selected: choice.value === value })}>${choice.text}</option>`)}
     </select>
   </div>`;
 }

@@ -30,7 +30,7 @@ import {
   verdictWords,
   violations,
 } from './words.ts';
-import { tr } from '../../web/texts.ts';
+import { forms, t, tr } from '../../web/texts.ts';
 
 /** Scans on one page. */
 const PAGE_SIZE = 25;
@@ -40,9 +40,9 @@ const config = { permission: 'scans:read' } as const;
 export const scanListPages: FastifyPluginAsync = async (scope) => {
   scope.get(SCANS_PATH, { config }, async (request, reply) => {
     const deleted = (request.query as Record<string, unknown>)['deleted'] !== undefined;
-    const body = html`${deleted && notice({ kind: 'good', title: 'The scan was deleted.', announce: true })}
+    const body = html`${deleted && notice({ kind: 'good', title: t`The scan was deleted.`, announce: true })}
     ${scanListBody(await listData(request))}`;
-    return reply.page(dashboardPage({ request, title: 'Scans', active: 'scans', scripts: ['dashboard.js'], body }));
+    return reply.page(dashboardPage({ request, title: t`Scans`, active: 'scans', scripts: ['dashboard.js'], body }));
   });
 
   scope.get(LIST_FRAGMENT, { config }, async (request, reply) => sendFragment(request, reply, scanListFragment(await listData(request))));
@@ -81,8 +81,8 @@ export const LIST_FRAGMENT = `${SCANS_PATH}/rows`;
 
 export function scanListBody(data: ScanListData): Html {
   const { query, maySubmit } = data;
-  const newScan = linkButton({ text: 'New scan', href: '/dashboard/scans/new', kind: 'primary' });
-  return html`<div class="page-head"><h1>Scans</h1>${maySubmit && newScan}</div>
+  const newScan = linkButton({ text: t`New scan`, href: '/dashboard/scans/new', kind: 'primary' });
+  return html`<div class="page-head"><h1>${t`Scans`}</h1>${maySubmit && newScan}</div>
     ${filterForm(query)} ${scanListFragment(data)}`;
 }
 
@@ -104,46 +104,46 @@ const pages = ({ query, next }: ScanListData): Html =>
   pagination({
     previous: query.after && listHref({ ...query, after: null }),
     next: next && listHref({ ...query, after: next }),
-    words: { previous: 'Newest scans', next: 'Older scans' },
+    words: { previous: t`Newest scans`, next: t`Older scans` },
   });
 
 /** Changes when a scan arrives, and when the newest one ends. */
 function announcement(newest: ScanRow | undefined): string {
   if (newest === undefined) return '';
   const { host, path } = partsOf(newest.options.url);
-  const state = isTerminal(newest.phase) ? tr(PHASE_WORDS[newest.phase].text) : 'in progress';
-  const verdict = newest.passed === null ? null : verdictWords(newest);
-  return `Newest scan: ${host}${path}, ${state.toLowerCase()}${verdict === null ? '' : `, ${verdict.text.toLowerCase()}`}.`;
+  const state = isTerminal(newest.phase) ? tr(PHASE_WORDS[newest.phase].text) : t`In progress`;
+  return t`Newest scan: ${host + path}, ${[state, verdictWords(newest)?.text].filter(Boolean).join(', ')}.`;
 }
 
-const LIVE = { one: '{n} scan in progress', other: '{n} scans in progress' };
-const CREDITS = { one: '{n} credit left', other: '{n} credits left' };
+const LIVE = forms('{n} scan in progress', '{n} scans in progress');
+const CREDITS = forms('{n} credit left', '{n} credits left');
 
 function accountLine({ account }: ScanListData): Html {
-  if (account === null) return html`<p class="soft" id="scans-account">The numbers of your organisation are unavailable at the moment.</p>`;
+  if (account === null)
+    return html`<p class="soft" id="scans-account">${t`The numbers of your organisation are unavailable at the moment.`}</p>`;
   return html`<p class="soft" id="scans-account">
     ${link(count(LIVE, account.liveScans), listHref({ ...ALL_SCANS, state: 'live' }))},
     ${link(count(CREDITS, account.credits), '/dashboard/credits')}
   </p>`;
 }
 
-const COLUMNS: readonly Column[] = [
-  { text: 'Page', class: 'scan-site' },
-  { text: 'State' },
-  { text: 'Score', numeric: true },
-  { text: 'Violations' },
-  { text: 'Verdict' },
-  { text: 'Origin', class: 'scan-origin' },
-  { text: 'Submitted', class: 'scan-time' },
+const columns = (): readonly Column[] => [
+  { text: t`Page`, class: 'scan-site' },
+  { text: t`State` },
+  { text: t`Score`, numeric: true },
+  { text: t`Violations` },
+  { text: t`Verdict` },
+  { text: t`Origin`, class: 'scan-origin' },
+  { text: t`Submitted`, class: 'scan-time' },
 ];
 
 export const scanTable = (rows: readonly ScanRow[], names: ActorNames): Html =>
   table({
     id: 'scan-table',
     bodyId: 'scan-rows',
-    caption: 'Scans, newest first',
+    caption: t`Scans, newest first`,
     captionHidden: true,
-    columns: COLUMNS,
+    columns: columns(),
     rows: rows.map((row) => scanRow(row, names)),
   });
 
@@ -172,24 +172,24 @@ const originCell = ({ text, who }: OriginWords): Html =>
 function emptyList({ query, next }: ScanListData): Html {
   if (next !== null)
     return emptyState({
-      title: 'No match so far',
-      text: 'None of the scans that were searched matches. Continue with older scans, or name the site to search all of its scans.',
+      title: t`No match so far`,
+      text: t`None of the scans that were searched matches. Continue with older scans, or name the site to search all of its scans.`,
     });
   if (isFiltered(query))
     return emptyState({
-      title: 'No scan matches',
-      text: 'Change the filters, or show all scans.',
-      action: linkButton({ text: 'Clear filters', href: SCANS_PATH }),
+      title: t`No scan matches`,
+      text: t`Change the filters, or show all scans.`,
+      action: linkButton({ text: t`Clear filters`, href: SCANS_PATH }),
     });
   if (query.after !== null)
     return emptyState({
-      title: 'No more scans',
-      text: 'There are no scans here.',
-      action: linkButton({ text: 'Newest scans', href: SCANS_PATH }),
+      title: t`No more scans`,
+      text: t`There are no scans here.`,
+      action: linkButton({ text: t`Newest scans`, href: SCANS_PATH }),
     });
   return emptyState({
-    title: 'No scans yet',
-    text: 'New scans appear here by themselves.',
-    action: linkButton({ text: 'First steps', href: DASHBOARD_PATH }),
+    title: t`No scans yet`,
+    text: t`New scans appear here by themselves.`,
+    action: linkButton({ text: t`First steps`, href: DASHBOARD_PATH }),
   });
 }

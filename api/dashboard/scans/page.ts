@@ -21,7 +21,7 @@ import {
   visuallyHidden,
 } from '../../web/components.ts';
 import { criteriaCounts } from '../../../report/html/criteria.ts';
-import { attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
+import { attributes, html, type Html, type HtmlValue, NOTHING } from '../../../report/html/html.ts';
 import type { ActorNames } from '../names.ts';
 import { causeList, type CausesData } from '../findings/list.ts';
 import { pagesOf, pagesSummary } from '../findings/pages.ts';
@@ -58,7 +58,7 @@ export interface ScanPageData {
   /** What a person needs to change something. Null: they may only read. */
   write: { csrfToken: string; idempotencyKey: string; credits: number | null } | null;
   /** The result of what the person did. */
-  message: { kind: NoticeKind; text: string } | null;
+  message: { kind: NoticeKind; text: HtmlValue } | null;
 }
 
 /** The title of the page: screen readers read it first, and the time tells the tabs of two scans apart. */

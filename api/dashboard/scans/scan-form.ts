@@ -30,10 +30,13 @@ import {
 } from '../../web/components.ts';
 import type { Form } from '../../web/html-scope.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
+import { currentLocale } from '../../../report/words/current.ts';
 import { wordsIn } from '../../../report/words/words.ts';
+import type { Impact } from '../../../core/scan/impacts.ts';
 import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { errorOf, formErrors } from '../forms.ts';
-import { CONSENT_WORDS, HASH_ROUTE_WORDS, number } from './words.ts';
+import { CONSENT_WORDS, HASH_ROUTE_WORDS } from './words.ts';
+import { english, m, t, tr } from '../../web/texts.ts';
 
 export type ScanFieldName = keyof ScanSubmission;
 
@@ -66,6 +69,8 @@ export interface ScanField {
   label: string;
   kind: FieldKind;
   schema: FieldSchema;
+  /** The description of the API, unless the form has a hint of its own. */
+  description: string | undefined;
   /** Its value may not be empty. */
   required: boolean;
 }
@@ -90,11 +95,11 @@ export function createScanForm(maxPagesLimit: number) {
   const groups = {
     options: fieldsOf({
       ...OPTION_LABELS,
-      auth: 'Secret of the sign-in',
-      metadata: 'Metadata',
-      failOnTruncation: 'Start only if there are credits for all pages',
+      auth: m`Secret of the sign-in`,
+      metadata: m`Metadata`,
+      failOnTruncation: m`Start only if there are credits for all pages`,
     }),
-    thresholds: fieldsOf({ ...Object.fromEntries(THRESHOLD_NAMES.map((name) => [name, THRESHOLDS[name].label])), baseline: 'Baseline' }),
+    thresholds: fieldsOf({ ...Object.fromEntries(THRESHOLD_NAMES.map((name) => [name, THRESHOLDS[name].label])), baseline: m`Baseline` }),
     crawl: fieldsOf(CRAWL_LABELS),
   };
   const fields = Object.values(groups).flat();
@@ -108,9 +113,9 @@ export function createScanForm(maxPagesLimit: number) {
   /** Checks what was typed with the schema and the messages of the API. */
   function check(values: ScanFormValues): CheckedForm {
     const steps = readSteps(values.prepare);
-    if (!steps.ok) return { ok: false, errors: [{ field: 'prepare', text: steps.message }] };
+    if (!steps.ok) return { ok: false, errors: [{ field: 'prepare', text: english(steps.message) }] };
     const pairs = readPairs(linesOf(values.metadata));
-    if (!pairs.ok) return { ok: false, errors: [{ field: 'metadata', text: pairs.message }] };
+    if (!pairs.ok) return { ok: false, errors: [{ field: 'metadata', text: english(pairs.message) }] };
     const typed = { steps: steps.steps, pairs: pairs.metadata, urls: readAddressList(values.urls) };
     const given = fields.filter(({ name, kind }) => kind === 'box' || values[name] !== '');
     const body = Object.fromEntries(
@@ -162,7 +167,8 @@ function fieldOf(option: string, label: string, submission: ReturnType<typeof sc
   const name = snakeCase(option) as ScanFieldName;
   const schema = submission.properties[name] as TSchema as unknown as FieldSchema;
   const required = submission.required.includes(name as 'url') || textOf(schema.default) !== '';
-  return { name, option, label, kind: kindOf(schema), schema, required };
+  const description = HINTS[name] === undefined ? schema.description : undefined;
+  return { name, option, label, kind: kindOf(schema), schema, description, required };
 }
 
 function kindOf({ type, enum: values, items, properties }: FieldSchema): FieldKind {
@@ -220,11 +226,11 @@ interface NewScanData {
 export function newScanBody(data: NewScanData): Html {
   const { csrfToken, idempotencyKey, credits, mayUseSecrets } = data;
   const { first, more } = scanFields({ ...data, without: mayUseSecrets ? [] : ['auth'] });
-  return html`<p>A scan reserves one credit per page, and charges the pages that it tests.${credits !== null && ` ${number(credits)} credits are available.`}</p>
+  return html`<p>${t`A scan reserves one credit per page, and charges the pages that it tests.`}${credits !== null && t` ${credits} credits are available.`}</p>
     <form method="post" action="/dashboard/scans/new" novalidate>
       ${hiddenField('_csrf', csrfToken)}${hiddenField('idempotency_key', idempotencyKey)} ${first}
-      ${actions(button({ text: 'Start scan', kind: 'primary' }))}
-      ${foldedCard({ ...more, body: html`${more.body} ${button({ text: 'Start scan' })}` })}
+      ${actions(button({ text: t`Start scan`, kind: 'primary' }))}
+      ${foldedCard({ ...more, body: html`${more.body} ${button({ text: t`Start scan` })}` })}
     </form>`;
 }
 
@@ -250,27 +256,27 @@ export function scanFields(
   const open = all.some(({ name }) => !FIRST.has(name) && (isChosen(name) || errorOf(errors, name) !== undefined));
   const body = html`${controls(form.groups.options)}
     <fieldset>
-      <legend>Thresholds</legend>
-      <p class="hint">The scan passes if it meets every threshold. Without thresholds it has no verdict.</p>
+      <legend>${t`Thresholds`}</legend>
+      <p class="hint">${t`The scan passes if it meets every threshold. Without thresholds it has no verdict.`}</p>
       ${controls(form.groups.thresholds)}
     </fieldset>
     <fieldset>
-      <legend>Rules for pages</legend>
-      <p class="hint">Without rules, every page of the site belongs to the scan.</p>
+      <legend>${t`Rules for pages`}</legend>
+      <p class="hint">${t`Without rules, every page of the site belongs to the scan.`}</p>
       ${controls(form.groups.crawl)}
     </fieldset>`;
   const [url, ...others] = controls(all, true);
-  return { first: html`${url} <div class="columns">${others}</div>`, more: { id: 'more', title: 'More options', open, body } };
+  return { first: html`${url} <div class="columns">${others}</div>`, more: { id: 'more', title: t`More options`, open, body } };
 }
 
-function control(field: ScanField, value: string, error: string | undefined): Html {
+function control(field: ScanField, value: string, error: HtmlValue): Html {
   const { name, label, kind, schema, required } = field;
-  const common = { name, label, hint: HINTS[name]?.(schema) ?? hintOf(field), value, error, required };
+  const common = { name, label: tr(label), hint: HINTS[name]?.(schema) ?? hintOf(field), value, error, required };
   switch (kind) {
     case 'box':
       return checkbox({ ...common, value: 'on', checked: value !== '', required: false });
     case 'choice':
-      return selectField({ ...common, choices: [...(required ? [] : [{ value: '', text: 'Not checked' }]), ...choicesOf(field)] });
+      return selectField({ ...common, choices: [...(required ? [] : [{ value: '', text: t`Not checked` }]), ...choicesOf(field)] });
     case 'lines':
     case 'pairs':
     case 'steps':
@@ -301,30 +307,31 @@ function choicesOf({ name, schema }: ScanField): Choice[] {
 /** How values of the API read on the page, if they are not shown themselves. */
 const CHOICES: Partial<Record<ScanFieldName, (value: string) => Pick<Choice, 'text' | 'lang'>>> = {
   locale: (value) => ({ text: wordsIn(value as Locale, 'site').texts.name, lang: value }),
-  consent: (value) => ({ text: CONSENT_WORDS[value as ConsentChoice] }),
-  hash_routes: (value) => ({ text: HASH_ROUTE_WORDS[value as HashRoutes] }),
+  fail_on_severity: (value) => ({ text: wordsIn(currentLocale(), 'report').texts.severities[value as Impact] }),
+  consent: (value) => ({ text: tr(CONSENT_WORDS[value as ConsentChoice]) }),
+  hash_routes: (value) => ({ text: tr(HASH_ROUTE_WORDS[value as HashRoutes]) }),
 };
 
 /** The description of the API with the bounds of the value. */
-function hintOf({ kind, schema }: ScanField): string {
-  const { description = '', minimum, maximum = Number.MAX_SAFE_INTEGER, maxItems } = schema;
-  const bounds = minimum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? ` ${number(minimum)} to ${number(maximum)}.` : '';
-  return description + bounds + (kind === 'lines' ? ` One per line, at most ${maxItems}.` : '');
+function hintOf({ kind, schema, description = '' }: ScanField): string {
+  const { minimum, maximum = Number.MAX_SAFE_INTEGER, maxItems = 0 } = schema;
+  const bounds = minimum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? t` ${minimum} to ${maximum}.` : '';
+  return tr(description) + bounds + (kind === 'lines' ? t` One per line, at most ${maxItems}.` : '');
 }
 
 /** The hints of fields whose description is for callers of the API. */
 const HINTS: Partial<Record<ScanFieldName, (schema: ScanField['schema']) => HtmlValue>> = {
-  url: () => 'The page to start from, such as https://example.com/',
-  max_pages: ({ maximum = 0 }) => `At most ${number(maximum)}. The scan follows links and sitemaps.`,
+  url: () => t`The page to start from, such as https://example.com/`,
+  max_pages: ({ maximum = 0 }) => t`At most ${maximum}. The scan follows links and sitemaps.`,
   auth: () =>
-    html`For ${link('pages behind a sign-in', docPath('signed-in-pages'))}: the name of a Secret that the operator of this service has stored for your organisation.`,
-  fail_on_severity: () => 'The scan does not pass if it finds violations of this severity or worse.',
-  fail_on_truncation: () => 'Otherwise as many pages are scanned as there are credits.',
-  urls: ({ maxItems }) =>
-    `Tests these and follows no links: addresses of the site, or paths, one per line, or CSV with a heading. At most ${maxItems}, and the number of pages.`,
-  baseline: () => html`The earlier scan to compare with, for new violations: ${BASELINE_TEXT}. Example: <code>branch=main</code>`,
+    t`For ${link(t`pages behind a sign-in`, docPath('signed-in-pages'))}: the name of a Secret that the operator of this service has stored for your organisation.`,
+  fail_on_severity: () => t`The scan does not pass if it finds violations of this severity or worse.`,
+  fail_on_truncation: () => t`Otherwise as many pages are scanned as there are credits.`,
+  urls: ({ maxItems = 0 }) =>
+    t`Tests these and follows no links: addresses of the site, or paths, one per line, or CSV with a heading. At most ${maxItems}, and the number of pages.`,
+  baseline: () => t`The earlier scan to compare with, for new violations: ${tr(BASELINE_TEXT)}. Example: ${html`<code>branch=main</code>`}`,
   metadata: () =>
-    html`At most ${String(METADATA_MAX)} pairs that say what is scanned, one per line, for example <code>branch=main</code>. They do not change the scan.`,
+    t`At most ${METADATA_MAX} pairs that say what is scanned, one per line, for example ${html`<code>branch=main</code>`}. They do not change the scan.`,
   prepare: () =>
-    html`At most ${String(PREPARE_MAX)} steps that run once, such as to pass an age gate: a list in YAML of <code>goto</code>, <code>click</code>, <code>fill</code>, <code>waitFor</code> and <code>assert</code>, for example <code>- click: button.adult</code>. Values are not secret.`,
+    t`At most ${PREPARE_MAX} steps that run once, such as to pass an age gate: a list in YAML of ${html`<code>goto</code>, <code>click</code>, <code>fill</code>, <code>waitFor</code>`} and ${html`<code>assert</code>`}, for example ${html`<code>- click: button.adult</code>`}. Values are not secret.`,
 };

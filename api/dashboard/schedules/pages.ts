@@ -43,7 +43,7 @@ export interface SchedulePageData extends FoundSchedule {
   mayWrite: boolean;
   formId: string;
   done?: HtmlValue | null;
-  problem?: string;
+  problem?: HtmlValue;
   now: Date;
 }
 

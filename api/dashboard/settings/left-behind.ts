@@ -93,7 +93,7 @@ export const leftBehindPages: FastifyPluginAsync = async (scope) => {
     deleteSchedule: (request, id) => schedules.remove(request, scheduleOf(id)),
   };
 
-  async function show(request: FastifyRequest, reply: FastifyReply, error?: string): Promise<FastifyReply> {
+  async function show(request: FastifyRequest, reply: FastifyReply, error?: HtmlValue): Promise<FastifyReply> {
     const person = personOf(request);
     const left = await storesOf(request).leftBehindBy(person);
     const own = person === request.viewer!.email;
@@ -112,7 +112,7 @@ export const leftBehindPages: FastifyPluginAsync = async (scope) => {
       })}
       ${left.keys.length > 1 && press(request, 'revokeAll', '', '')}`;
     const nothing = { title: t`There is nothing`, text: t`There is no API key, webhook or schedule of this person in the organisation.` };
-    const [errors, status] = error === undefined ? [[], 200] : [[{ field: null, text: tr(error) }], 409];
+    const [errors, status] = error === undefined ? [[], 200] : [[{ field: null, text: error }], 409];
     const frame = { request, title, trail: [above], active: own ? 'account' : 'members', errors, done } as const;
     return reply.page(titledPage({ ...frame, body: isNothing(left) ? emptyState(nothing) : list }), { status });
   }
@@ -129,7 +129,7 @@ export const leftBehindPages: FastifyPluginAsync = async (scope) => {
       await act[name](request, form.text('id'), person);
     } catch (error) {
       const status = error instanceof ApiError ? statusOf(error) : 500;
-      if (status === 404) return show(request, reply, CHANGED);
+      if (status === 404) return show(request, reply, tr(CHANGED));
       if (status === 409) return show(request, reply, textOf(error as ApiError));
       throw error;
     }

@@ -20,7 +20,7 @@ import {
 import { addressOf, attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import type { ListedSite, SiteQuery } from '../../scans/sites.ts';
 import { firstSteps, type Steps } from '../credits.ts';
-import { ALL_SCANS, choiceFilter, listHref, positionOf, textFilter, VERDICT_CHOICES } from '../scans/list-query.ts';
+import { ALL_SCANS, choiceFilter, listHref, positionOf, textFilter, verdictChoices } from '../scans/list-query.ts';
 import { count, nothingYet, number, partsOf, PHASE_WORDS, stateBadge, verdictWords, violations } from '../scans/words.ts';
 import { sparkline } from '../scans/trend.ts';
 import { VERDICTS } from '../../../stores/scans/scan-search.ts';
@@ -84,7 +84,7 @@ function filterForm(query: SiteQuery): Html {
   const active = activeSiteFilters(query);
   const form = html`<form class="fields-inline" method="get" action="${DASHBOARD_PATH}" role="search" aria-label="${t`Sites`}">
     ${query.hidden && hiddenField('hidden', 'yes')} ${textFilter('q', t`Site contains`, query.search)}
-    ${choiceFilter('verdict', t`Verdict`, query.verdict, VERDICT_CHOICES)}
+    ${choiceFilter('verdict', t`Verdict`, query.verdict, verdictChoices())}
     <div class="actions">${button({ text: t`Filter` })}${active > 0 && link(t`Clear filters`, DASHBOARD_PATH)}</div>
   </form>`;
   return filters({ form, active });

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { API_REFERENCE_PATH } from '../../../core/web-paths.ts';
 import * as ui from '../../web/components.ts';
-import { html, type Html } from '../../../report/html/html.ts';
+import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';
 import { wordsIn } from '../../../report/words/words.ts';
@@ -78,7 +78,7 @@ function whatYouGet(seconds: number | null, locale: Locale): string[] {
 
 function form({ locale, turnstile, typed, errors }: HomePageOptions): Html {
   const { home } = wordsIn(locale, 'publicPages').texts;
-  const errorOf = (field: string): string | undefined => errors.find((error) => error.field === field)?.text;
+  const errorOf = (field: string): HtmlValue => errors.find((error) => error.field === field)?.text;
   return html`<section class="card card-strong" aria-labelledby="form-title">
     ${ui.errorSummary(errors, locale)}
     <h2 id="form-title">${home.formTitle}</h2>
