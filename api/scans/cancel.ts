@@ -4,8 +4,7 @@ import { cancelScan, recordScan } from './cancellation.ts';
 import { ApiError } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { isTest } from '../../core/accounts.ts';
-import { callerOf } from '../http/plugins/auth.ts';
-import { annotate } from '../http/plugins/request-log.ts';
+import { callerOf, scanOf } from '../http/plugins/auth.ts';
 import { answer, KEYED, keyWith, LIMITED, reference, refusals, WITH_BODY } from '../http/responses.ts';
 import { POLL_AGAIN_SECONDS, ScanPath, toResult } from './scans.ts';
 import { ScanResult } from '../../core/scan/result.ts';
@@ -30,13 +29,10 @@ const CANCEL_SCAN = {
 };
 
 export const cancelRoutes: FastifyPluginAsyncTypebox = async (scope) => {
-  const config = { permission: 'scans:write', testKeys: true } as const;
+  const config = { permission: 'scans:write', testKeys: true, withScan: true } as const;
   scope.post('/v1/ci/scans/:scan_id/cancel', { config, schema: CANCEL_SCAN }, async (request, reply) => {
-    const { scan_id } = request.params;
-    annotate(request, { scan: scan_id });
-    const { organisation, actor } = callerOf(request);
-    const row = await scope.stores.scans.find(scan_id.toLowerCase(), organisation.id);
-    if (row === null || (isTest(actor) && row.test !== true)) throw new ApiError('scan_not_found');
+    const row = await scanOf(request);
+    if (row === null || (isTest(callerOf(request).actor) && row.test !== true)) throw new ApiError('scan_not_found');
     // The end of the scan that an interrupted request with the same Idempotency-Key asked for is its success, which it may not have recorded.
     if (request.idempotent?.takenOver && row.phase === 'canceled') await recordScan(request, 'cancel', row, scope.logger);
     else await cancelScan(request, row);

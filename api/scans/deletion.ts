@@ -6,8 +6,7 @@ import { isTerminal, LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { recordChange, storesOf } from '../accounts/scoped-stores.ts';
 import { ApiError } from '../http/errors.ts';
-import { callerOf } from '../http/plugins/auth.ts';
-import { annotate } from '../http/plugins/request-log.ts';
+import { callerOf, scanOf } from '../http/plugins/auth.ts';
 import { emptyAnswer, KEYED, keyWith, LIMITED, refusals } from '../http/responses.ts';
 import { recordScan } from './cancellation.ts';
 import { ScanPath } from './scans.ts';
@@ -62,11 +61,9 @@ export async function deleteSite(request: FastifyRequest, site: string): Promise
 }
 
 export const deletionRoutes: FastifyPluginAsyncTypebox = async (scope) => {
-  const config = { permission: 'scans:delete', testKeys: true } as const;
+  const config = { permission: 'scans:delete', testKeys: true, withScan: true } as const;
   scope.delete('/v1/scans/:scan_id', { config, schema: DELETE_SCAN }, async (request, reply) => {
-    const { scan_id } = request.params;
-    annotate(request, { scan: scan_id });
-    const row = await storesOf(request).scans.find(scan_id.toLowerCase());
+    const row = await scanOf(request);
     if (row === null || (isTest(callerOf(request).actor) && row.test !== true)) throw new ApiError('scan_not_found');
     await deleteScan(request, row);
     return reply.code(204).send();

@@ -1,12 +1,11 @@
 /** Routes that return download links for the PDF report, the JSON export and the pictures of a scan, and for the formats made from the export. */
 import { Type } from 'typebox';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { PICTURES_NAME, REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat, reportKeys } from '../../report/schema/objects.ts';
 import { oneOf } from '../../core/schemas.ts';
 import type { StoredFormat } from '../../report/workers/report-formats.ts';
-import { callerOf } from '../http/plugins/auth.ts';
-import { annotate } from '../http/plugins/request-log.ts';
+import { scanOf } from '../http/plugins/auth.ts';
 import { ApiError, type ErrorCode, replicaBusy } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { answer, keyOrSession, LIMITED, reference, refusals, WITH_SESSION } from '../http/responses.ts';
@@ -71,32 +70,28 @@ const GET_PICTURES = routeOf(
   ['pictures_unavailable'],
 );
 
-const config = { session: true, permission: 'scans:read', limit: 'reports' } as const;
+const config = { session: true, permission: 'scans:read', limit: 'reports', withScan: true } as const;
 
 /** The validity is that of the link itself: it ends earlier if the session of this service at the object store does. */
 const answerOf = (url: string) => ({ url, expires_in: Number(new URL(url).searchParams.get('X-Amz-Expires')) });
 
 export const reportRoutes: FastifyPluginAsyncTypebox = async (scope) => {
-  const { scans, reports } = scope.stores;
-  const rowOf = async (request: FastifyRequest, scanId: string) => {
-    annotate(request, { scan: scanId });
-    return scans.find(scanId.toLowerCase(), callerOf(request).organisation.id);
-  };
+  const { reports } = scope.stores;
 
   scope.get('/v1/scans/:scan_id/report', { config, schema: GET_REPORT }, async (request) => {
-    const row = await rowOf(request, request.params.scan_id);
+    const row = await scanOf(request);
     return answerOf(await reportLink(row, 'pdf', reports));
   });
 
   scope.get('/v1/scans/:scan_id/report/json', { config, schema: GET_JSON }, async (request) => {
-    const row = await rowOf(request, request.params.scan_id);
+    const row = await scanOf(request);
     const { format } = request.query;
     const url = format === 'json' ? await reportLink(row, 'export', reports) : await formatLink(row, format, scope);
     return answerOf(url);
   });
 
   scope.get('/v1/scans/:scan_id/report/pictures', { config, schema: GET_PICTURES }, async (request) => {
-    const row = await rowOf(request, request.params.scan_id);
+    const row = await scanOf(request);
     return answerOf(await picturesLink(row, reports));
   });
 };

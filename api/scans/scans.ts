@@ -12,7 +12,7 @@ import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts
 import { scanObject } from '../../stores/scans/scan-object.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { auditName, isTest } from '../../core/accounts.ts';
-import { callerOf } from '../http/plugins/auth.ts';
+import { callerOf, scanOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
@@ -226,13 +226,11 @@ export const scanRoutes: FastifyPluginAsyncTypebox = async (scope) => {
   scope.get(
     '/v1/ci/scans/:scan_id',
     {
-      config: { permission: 'scans:read' },
+      config: { permission: 'scans:read', withScan: true },
       schema: GET_SCAN,
     },
     async (request, reply) => {
-      const { scan_id } = request.params;
-      annotate(request, { scan: scan_id });
-      const row = await stores.scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);
+      const row = await scanOf(request);
       if (row === null) throw new ApiError('scan_not_found');
       const status = pollStatus(row);
       if (status === 202) reply.header('Retry-After', POLL_AGAIN_SECONDS);

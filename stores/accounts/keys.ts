@@ -9,6 +9,7 @@ import { insertNew } from '../mongo-retry.ts';
 import { chooseSlot, LIVE_KEYS_MAX, type SlotHolder } from './key-slots.ts';
 import { createAuditLog } from './audit.ts';
 import { createKeyUses } from './key-uses.ts';
+import { type ScanDocument, type ScanRow, toVisibleRow } from '../scans/scan-row.ts';
 import { type MembershipDocument, MEMBERSHIPS, roleIn } from './memberships.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
 
@@ -77,6 +78,8 @@ export interface KeyPage {
 export interface KeyHolder {
   key: ApiKey;
   organisation: Organisation;
+  /** The scan that was asked for; null if the organisation has none of that ID. Absent if none was asked for. */
+  scan?: ScanRow | null;
 }
 
 /**
@@ -94,7 +97,7 @@ type KeyDocument = Omit<ApiKey, 'id' | 'test' | 'limit' | 'revokedBy'> & {
   revokedBy?: string;
   slot?: string;
 };
-type HeldKeyDocument = KeyDocument & { holders: OrganisationDocument[] };
+type HeldKeyDocument = KeyDocument & { holders: OrganisationDocument[]; scanId?: string; scans?: ScanDocument[] };
 
 function toKey({ _id: id, hash: _h, slot: _s, cap, role, ...rest }: KeyDocument): ApiKey {
   // A key of `curbcut-admin` has neither.
@@ -110,10 +113,10 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
   const keys = db.collection<KeyDocument>('keys');
   const uses = createKeyUses(db.collection('keys'), createAuditLog(db, now), { now, monotonic });
 
-  async function recogniseAll(secrets: readonly string[]): Promise<Map<string, KeyHolder>> {
+  async function recogniseAll(secrets: readonly string[], scan?: string): Promise<Map<string, KeyHolder>> {
     const byHash = new Map(secrets.filter(isWellFormed).map((secret) => [hashOf(secret), secret]));
     if (byHash.size === 0) return new Map();
-    const holders = await findHolders(keys, { hash: { $in: [...byHash.keys()] } }, now());
+    const holders = await findHolders(keys, { hash: { $in: [...byHash.keys()] } }, now(), scan);
     return new Map(holders.map(({ hash, ...holder }) => [byHash.get(hash)!, holder]));
   }
 
@@ -191,8 +194,9 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
     /**
      * Returns the live key of a secret with its organisation, in one command, or null if the key is malformed (checked without
      * a command), unknown, expired or revoked.
+     * @param scan the ID of a scan to read in the same command
      */
-    recognise: async (secret: string): Promise<KeyHolder | null> => (await recogniseAll([secret])).get(secret) ?? null,
+    recognise: async (secret: string, scan?: string): Promise<KeyHolder | null> => (await recogniseAll([secret], scan)).get(secret) ?? null,
 
     /** Returns a key of an organisation; null if it has no key of this ID. */
     async find(organisation: string, id: string): Promise<ApiKey | null> {
@@ -262,21 +266,26 @@ const WITH_ROLE: Document[] = [
   { $unset: 'members' },
 ];
 
-/** Returns the live keys that match a filter, each with its organisation, in one command. */
+/** Returns the live keys that match a filter, each with its organisation and a scan of it, in one command. */
 async function findHolders(
   keys: Collection<KeyDocument>,
   filter: Filter<KeyDocument>,
   at: Date,
+  scan?: string,
 ): Promise<(KeyHolder & { hash: string })[]> {
   const found = keys.aggregate<HeldKeyDocument>([
     { $match: { ...filter, revokedAt: null } },
     ...WITH_ROLE,
     // The organisation alone knows its plan and whether it is blocked; a copy in the key could be outdated.
     { $lookup: { from: 'organisations', localField: 'organisation', foreignField: '_id', as: 'holders' } },
+    ...(scan === undefined
+      ? []
+      : [{ $set: { scanId: { $literal: scan } } }, { $lookup: { from: 'scans', localField: 'scanId', foreignField: '_id', as: 'scans' } }]),
   ]);
-  return (await found.toArray()).flatMap(({ holders: [holder], ...document }) => {
+  return (await found.toArray()).flatMap(({ holders: [holder], scanId: _scanId, scans, ...document }) => {
     if (holder === undefined || (document.expiresAt !== null && document.expiresAt <= at)) return [];
-    return [{ hash: document.hash, key: toKey(document), organisation: toOrganisation(holder) }];
+    const row = scans && { scan: toVisibleRow(scans[0], document.organisation) };
+    return [{ hash: document.hash, key: toKey(document), organisation: toOrganisation(holder), ...row }];
   });
 }
 

@@ -206,6 +206,11 @@ export function toRow({
   return { id: _id, ...rest, ...(metadata && { metadata: Object.fromEntries(metadata.map((pair) => readPair(pair)!)) }) };
 }
 
+/** Returns a row if an organisation may see it: its own, unless it was abandoned, because such a scan never existed for callers. */
+export function toVisibleRow(document: ScanDocument | null | undefined, organisation: string): ScanRow | null {
+  return document?.organisation === organisation && document.submission !== 'abandoned' ? toRow(document) : null;
+}
+
 /** The document of a new row, with its site. */
 export function toDocument({ id, metadata = {}, ...row }: NewRow): ScanDocument {
   const pairs = Object.entries(metadata).map(pairText);

@@ -2,7 +2,16 @@
 import type { Collection, Db, Filter } from 'mongodb';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { isTerminal, LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
-import { changedFields, type NewRow, type ScanChange, type ScanDocument, type ScanRow, toDocument, toRow } from './scan-row.ts';
+import {
+  changedFields,
+  type NewRow,
+  type ScanChange,
+  type ScanDocument,
+  type ScanRow,
+  toDocument,
+  toRow,
+  toVisibleRow,
+} from './scan-row.ts';
 import { insertNew, retryRace } from '../mongo-retry.ts';
 import {
   checksOf,
@@ -52,9 +61,8 @@ export function createScans(db: Db) {
      * @param organisation returns null also for the row of another organisation, and for an abandoned scan, which never existed for callers
      */
     async find(id: string, organisation?: string): Promise<ScanRow | null> {
-      const visible: Filter<ScanDocument> = organisation === undefined ? {} : { organisation, submission: { $ne: 'abandoned' } };
-      const document = await scans.findOne({ _id: id, ...visible });
-      return document && toRow(document);
+      const document = await scans.findOne({ _id: id });
+      return organisation === undefined ? document && toRow(document) : toVisibleRow(document, organisation);
     },
 
     /** Returns the rows that exist, in any order. */

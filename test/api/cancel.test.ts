@@ -32,7 +32,6 @@ describe('POST /v1/ci/scans/{scan_id}/cancel', () => {
     expect(body).to.deep.include({ scan_id: scanId, status: 'queued', passed: null });
     expect((await resourceOf(scanId)).spec.cancel).to.equal(true);
     expect(context.calls.filter((call) => /^(scans|scanResources|credits)\./.test(call))).to.deep.equal([
-      'scans.find',
       'scanResources.cancel',
       'scans.markCanceling',
     ]);

@@ -19,11 +19,11 @@ describe('a request sends to MongoDB', () => {
     return [...context.commands];
   }
 
-  it('a lookup of key and organisation, one limit and the row, for a poll', async () => {
+  it('a lookup of key, organisation and row, and one limit, for a poll', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id);
     const commands = await commandsOf('GET', `/v1/ci/scans/${row.id}`, key);
-    expect(commands).to.deep.equal(['aggregate keys', 'findAndModify limits', 'find scans']);
+    expect(commands).to.deep.equal(['aggregate keys', 'findAndModify limits']);
     showCount(commands.length, 'MongoDB commands per poll');
   });
 
@@ -33,7 +33,7 @@ describe('a request sends to MongoDB', () => {
     await context.stores.queueStates.writeLine('nightly', { waiting: 7, order: ['other', row.id] });
     const { body } = await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
     expect(body.queue).to.deep.equal({ name: 'nightly', position: 2, waiting: 7 });
-    expect(await commandsOf('GET', `/v1/ci/scans/${row.id}`, key)).to.deep.equal(['aggregate keys', 'findAndModify limits', 'find scans']);
+    expect(await commandsOf('GET', `/v1/ci/scans/${row.id}`, key)).to.deep.equal(['aggregate keys', 'findAndModify limits']);
   });
 
   it('at most seven commands for an accepted submission, eight with an Idempotency-Key, and six for its repetition', async () => {
@@ -68,7 +68,6 @@ describe('a request sends to MongoDB', () => {
       'aggregate keys',
       'findAndModify limits',
       'findAndModify limits',
-      'find scans',
     ]);
     expect(context.calls.filter((call) => call.startsWith('reports.'))).to.deep.equal([
       'reports.size',

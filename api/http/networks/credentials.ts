@@ -17,12 +17,16 @@ export type CredentialResult<T> =
   | Extract<RateLimitDecision, { ok: false }>;
 
 export interface Credentials<T> {
-  /** @param address the client's address @throws TooBusy if too many look-ups wait */
-  check(secret: string, address: string): Promise<CredentialResult<T>>;
+  /**
+   * @param address the client's address
+   * @param scan the ID of a scan to read with a credential that was valid lately
+   * @throws TooBusy if too many look-ups wait
+   */
+  check(secret: string, address: string, scan?: string): Promise<CredentialResult<T>>;
 }
 
 interface CredentialStore<T> {
-  recognise(secret: string): Promise<T | null>;
+  recognise(secret: string, scan?: string): Promise<T | null>;
   recogniseAll(secrets: readonly string[]): Promise<ReadonlyMap<string, T>>;
 }
 
@@ -73,11 +77,11 @@ export function createCredentials<T>({ store, wellFormed, limits, monotonic }: C
   }
 
   return {
-    async check(secret, address) {
+    async check(secret, address, scan) {
       if (!wellFormed(secret)) return { ok: false, reason: 'invalid' };
       const hash = hashOf(secret);
       if (unknown.get(hash) !== null) return refused(address);
-      const holder = valid.get(hash) === null ? undefined : await store.recognise(secret);
+      const holder = valid.get(hash) === null ? undefined : await store.recognise(secret, scan);
       const checked =
         holder === undefined ? await checkStranger(secret, address) : holder === null ? refused(address) : ({ ok: true, holder } as const);
       if (checked.ok) valid.set(hash, true, REMEMBER_VALID_MS);

@@ -7,6 +7,7 @@ import fp from 'fastify-plugin';
 import type { Caller } from '../../../core/accounts.ts';
 import { isWellFormed } from '../../../stores/accounts/key-format.ts';
 import { lacksFactor } from '../../../stores/accounts/sessions.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { ApiError } from '../errors.ts';
 import { actAs, checkCaller } from '../../accounts/sessions/require-session.ts';
 import { auditNetwork } from '../networks/networks.ts';
@@ -19,7 +20,24 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** A REST route that accepts a dashboard session instead of an API key. */
     session?: boolean;
+    /** The scan of the address is read with the key (`scanOf`). */
+    withScan?: boolean;
   }
+}
+
+/** The scans that were read with the key of a request. */
+const scans = new WeakMap<FastifyRequest, ScanRow | null>();
+
+/** Returns the scan of a request's address; null if the caller's organisation has none. */
+export async function scanOf(request: FastifyRequest): Promise<ScanRow | null> {
+  const { scan_id } = request.params as Required<ScanAddress>;
+  annotate(request, { scan: scan_id });
+  const read = scans.get(request);
+  return read === undefined ? request.server.stores.scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id) : read;
+}
+
+interface ScanAddress {
+  scan_id?: string;
 }
 
 /** Returns the caller of a request. @throws TypeError outside the authenticated scope */
@@ -51,9 +69,12 @@ const auth: FastifyPluginAsync = async (scope) => {
       }
     }
     if (typeof secret !== 'string') throw new ApiError('invalid_api_key');
-    const checked = await credentials.check(secret, request.address);
+    const { scan_id } = request.params as ScanAddress;
+    const scan = request.routeOptions.config.withScan ? scan_id?.toLowerCase() : undefined;
+    const checked = await credentials.check(secret, request.address, scan);
     if (!checked.ok) throw checked.reason === 'invalid' ? new ApiError('invalid_api_key') : rateLimited(reply, checked);
-    const { key, organisation } = checked.holder;
+    const { key, organisation, scan: row } = checked.holder;
+    if (row !== undefined) scans.set(request, row);
     const { id: keyId, scopes, expiresAt, rootCreator, test, limit } = key;
     const cap = limit && { cap: limit.role };
     request.caller = { organisation, actor: { kind: 'key', keyId, scopes, expiresAt, rootCreator, ...cap, test } };
