@@ -70,6 +70,8 @@ export interface Metrics extends StoreMetrics, OutboxMetrics {
   cancellation(outcome: CancellationOutcome): void;
   /** An event stream was opened (+1) or closed (−1). */
   stream(change: 1 | -1): void;
+  /** An event stream was disconnected because its client did not read. */
+  slowStream(): void;
   requestBegan(): void;
   /** @param labels null for event streams, which last as long as the client wants */
   requestEnded(labels: RequestLabels | null, seconds: number): void;
@@ -102,6 +104,10 @@ export function createMetrics(): Metrics {
   });
   const cancellations = counter('cancellations_total', 'Requests to cancel a scan, by outcome.', { outcome: CANCELLATION_OUTCOMES });
   const streams = gauge('event_streams', 'Open event streams.');
+  const slow = counter(
+    'slow_event_streams_total',
+    'Event streams that were disconnected because their client took nothing for 15 to 30 s.',
+  );
   const inFlight = gauge('http_requests_in_flight', 'Requests in progress.');
   const duration = histogram(
     'http_request_duration_seconds',
@@ -120,6 +126,7 @@ export function createMetrics(): Metrics {
     publicScan: (outcome) => publicScans.inc({ outcome }),
     cancellation: (outcome) => cancellations.inc({ outcome }),
     stream: (change) => streams.inc(change),
+    slowStream: () => slow.inc(),
     requestBegan: () => inFlight.inc(),
     requestEnded(labels, seconds) {
       inFlight.dec();

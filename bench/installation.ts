@@ -9,6 +9,7 @@ import { startStack } from '../local/stack.ts';
 import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import type { KubernetesConnection } from '../platform/kubernetes/kubernetes.ts';
 import { connectMongo, ensureIndexes } from '../stores/mongo.ts';
+import type { Scans } from '../stores/scans/scans.ts';
 import { openStores } from '../stores/stores.ts';
 import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
@@ -16,6 +17,13 @@ export interface Installation {
   product: Product;
   connection: KubernetesConnection;
   kubeconfig: string;
+  /** The addresses of the stack. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** The folder of `api.log` and `operator.log`. */
+  logs: string;
+  scans: Scans;
+  /** A key of each organisation. */
+  secrets: readonly string[];
   /** Credits that scans hold. */
   held(): Promise<number>;
   /** Submits a scan of one page for the organisation of `index`. @returns the scan's id @throws unless it is accepted */
@@ -91,6 +99,8 @@ export interface InstallationOptions {
   kubeconfig?: string;
   /** The namespace of the scans, charged to the first organisation if it is set. It must exist. Default: `DEFAULT_NAMESPACE`. */
   namespace?: string;
+  /** More options of Node.js for both processes. */
+  nodeFlags?: readonly string[];
   /** More variables for both processes. */
   environment?: Readonly<Record<string, string>>;
 }
@@ -118,7 +128,8 @@ export async function startInstallation(options: InstallationOptions): Promise<I
     ...image.environment,
     ...options.environment,
   };
-  const product = await startProduct({ environment, nodeFlags: image.nodeFlags, logDir: join(dir, 'logs') });
+  const logs = join(dir, 'logs');
+  const product = await startProduct({ environment, nodeFlags: [...image.nodeFlags, ...(options.nodeFlags ?? [])], logDir: logs });
   const mongo = connectMongo({ url: stack.environment.MONGODB_URL!, logger });
   const connection = connectKubernetes({ kubeconfig });
   const close = async (): Promise<void> => {
@@ -130,7 +141,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   };
   try {
     await ensureIndexes(mongo.db);
-    const { organisations, credits, keys } = openStores(mongo.db);
+    const { organisations, credits, keys, scans } = openStores(mongo.db);
     const secrets: string[] = [];
     const ids: string[] = [];
     for (let index = 0; index * PER_ORGANISATION < options.scans; index++) {
@@ -157,6 +168,10 @@ export async function startInstallation(options: InstallationOptions): Promise<I
       product,
       connection,
       kubeconfig,
+      environment: stack.environment,
+      logs,
+      scans,
+      secrets,
       async held() {
         const balances = await Promise.all(ids.map((id) => credits.balance(id)));
         return balances.reduce((sum, { held }) => sum + held, 0);

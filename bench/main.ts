@@ -13,6 +13,7 @@ import { measureMemory } from './memory.ts';
 import { measureNamespaces, type NamespacesCost } from './namespaces.ts';
 import { measureOwnChecks } from './own-checks.ts';
 import { measureScale } from './scale.ts';
+import { measureStreams, type Delays } from './streams.ts';
 import { measureStrangers } from './strangers.ts';
 import { measureSubmissions } from './submissions.ts';
 import { installPeers } from './tools.ts';
@@ -32,6 +33,7 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --only deletions           seconds until live scans are settled and gone after kubectl delete
   --only scale               operator beside thousands of resources, on the API server of the cluster of KUBECONFIG
   --only namespaces          submission to Job, sockets and memory with 1, 50 and 200 watched namespaces (--namespaces N,N)
+  --only streams             event streams of a replica (--streams N): admitted, memory, time from a change to its events
   --only strangers           polls with a key at rest and while strangers from 10,000 networks attack (--rate N requests per second)
   --only verdicts            time from submission to verdict on the cluster of KUBECONFIG
   --bare                     pages beside the bare loop only, without the other scanners
@@ -55,6 +57,7 @@ const { values } = parseArgs({
     stored: { type: 'string', default: '10000' },
     namespaces: { type: 'string', default: '1,50,200' },
     requests: { type: 'string', default: '200' },
+    streams: { type: 'string', default: '1000' },
     rate: { type: 'string', default: '200' },
     pages: { type: 'string', default: '500' },
     bare: { type: 'boolean', default: false },
@@ -281,6 +284,19 @@ async function counts(): Promise<void> {
   results.counts = rows;
 }
 
+async function streams(): Promise<void> {
+  const cost = await measureStreams(Number(values.streams));
+  console.log(
+    `\nEvent streams of one API replica: ${cost.admitted} of ${cost.requested} admitted, ${(cost.heapBytes / 1000).toFixed(1)} KB of heap each\n`,
+  );
+  console.log('| from a change to its events | events | p50 | p99 | last ÷ first |\n|---|---|---|---|---|');
+  const row = (name: string, { events, p50, p99, lastToFirst }: Delays): void =>
+    console.log(`| ${name} | ${events} | ${p50.toFixed(1)} ms | ${p99.toFixed(1)} ms | ${lastToFirst.toFixed(1)} |`);
+  row('of one scan', cost.single);
+  row('of all scans at once', cost.burst);
+  results.streams = cost;
+}
+
 async function strangers(): Promise<void> {
   const cost = await measureStrangers(Number(values.rounds), Number(values.rate));
   console.log(
@@ -323,6 +339,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   deletions,
   scale,
   namespaces,
+  streams,
   strangers,
   verdicts,
 };

@@ -14,7 +14,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   report: { production: 16140, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 9235, tests: 635 },
-  api: { production: 26365, tests: 2370 },
+  api: { production: 26365, tests: 2396 },
   operator: { production: 11713, tests: 8731 },
   'scanner-image': { production: 13846, tests: 3662 },
   cli: { production: 5499, tests: 366 },
@@ -22,7 +22,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   'demo-site': { production: 121, tests: 0 },
   test: { production: 0, tests: 59360 },
   tools: { production: 3430, tests: 579 },
-  bench: { production: 2199, tests: 0 },
+  bench: { production: 2299, tests: 0 },
 };
 /** Tools and benchmarks are not part of the product. */
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));

@@ -1,19 +1,19 @@
 /** Sends event streams of scans, for the API and for the dashboard. Both share the followers and the limits of a replica. */
-import { Readable } from 'node:stream';
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { MessageBus } from '../../stores/nats.ts';
-import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
+import { rowsOf, type Scans } from '../../stores/scans/scans.ts';
 import { ApiError, type STREAM_LIMITS, STREAMS_PER_KEY } from '../http/errors.ts';
 import type { Metrics } from '../metrics.ts';
-import { createFollowers, lastEventIdOf, openStream, type StreamTimings } from './scan-stream.ts';
+import { createFollowers, createScanStream, lastEventIdOf, type ScanStream, type StreamTimings } from './scan-stream.ts';
 
 export interface EventStreamDeps {
-  scans: Pick<Scans, 'find'>;
+  scans: Pick<Scans, 'findMany'>;
   usable: CredentialCheck;
   bus: Pick<MessageBus, 'connected' | 'followStatus'>;
-  metrics: Pick<Metrics, 'stream'>;
+  metrics: Pick<Metrics, 'stream' | 'slowStream'>;
   logger: Logger;
   timings: StreamTimings;
   /** The maximum number of open streams. */
@@ -21,44 +21,35 @@ export interface EventStreamDeps {
 }
 
 export function createEventStreams({ scans, usable, bus, metrics, logger, timings, maxStreams }: EventStreamDeps) {
-  const followers = createFollowers({ read: (id, organisation): Promise<ScanRow | null> => scans.find(id, organisation), bus, timings });
-  const streams = createOpenStreams({ usable, max: maxStreams, checkMs: timings.checkMs, logger, onChange: metrics.stream });
+  const followers = createFollowers({ read: (ids) => rowsOf(scans, ids), bus, timings });
+  const { stream: onChange, slowStream: onSlow } = metrics;
+  const streams = createOpenStreams({ ...timings, usable, max: maxStreams, logger, onChange, onSlow });
   return {
     /**
      * Answers a request with the event stream of a scan; with 204, which ends an EventSource, if the client has seen its end.
      * @throws ApiError if the organisation has no such scan, or if there are too many streams
      */
     async send(reply: FastifyReply, owner: StreamOwner, scanId: string): Promise<FastifyReply> {
-      const place = streams.open(owner, () => reply.raw.destroy());
-      if (!place.ok) throw tooManyStreams(place.reason);
-      // At the end of the response, also of an error, and as soon as the client disconnects.
-      reply.raw.once('close', place.close);
-      if (reply.raw.destroyed) place.close();
+      const { raw } = reply;
       const { headers, query } = reply.request as FastifyRequest<{ Querystring: { lastEventId?: unknown } }>;
       const lastEventId = lastEventIdOf(headers['last-event-id'] ?? query.lastEventId);
-      const stream = await openStream({
-        followers,
-        organisation: owner.organisation,
-        scanId,
-        lastEventId,
-        keepaliveMs: timings.keepaliveMs,
-        signal: place.signal,
-      });
-      if (stream.row === null) {
-        stream.close();
-        throw new ApiError('scan_not_found');
-      }
-      if (isTerminal(stream.row.phase) && lastEventId !== null && lastEventId >= stream.row.version) {
-        stream.close();
-        return reply.code(204).send();
-      }
-      // One byte: text that waits in a buffer would be outdated when a slow client reads it.
-      const text = Readable.from(stream.text(), { objectMode: false, highWaterMark: 1 });
-      // A text that is never read does not end by itself.
-      text.once('close', stream.close);
-      // nginx buffers responses without this header.
-      reply.header('X-Accel-Buffering', 'no').header('Cache-Control', 'no-store, no-transform');
-      return reply.type('text/event-stream; charset=utf-8').send(text);
+      const stream = createScanStream({ followers, organisation: owner.organisation, scanId, lastEventId, output: raw });
+      const place = streams.open(owner, stream);
+      if (!place.ok) throw tooManyStreams(place.reason);
+      // At the end of the response, also of an error, and as soon as the client disconnects.
+      raw.once('close', place.close);
+      if (raw.destroyed) place.close();
+      const row = await stream.read();
+      if (row === null) throw new ApiError('scan_not_found');
+      if (isTerminal(row.phase) && lastEventId !== null && lastEventId >= row.version) return reply.code(204).send();
+      // nginx buffers responses without the first header. An ended stream leaves no connection that keeps a closing replica.
+      reply.headers({ 'X-Accel-Buffering': 'no', 'Cache-Control': 'no-store, no-transform', Connection: 'close' });
+      reply.type('text/event-stream; charset=utf-8');
+      // `reply.send` of a Readable holds 12 KB more for each stream.
+      reply.hijack();
+      if (!raw.destroyed) raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
+      stream.start();
+      return reply;
     },
     /** Ends every stream, and every stream that is opened later. */
     end: () => streams.end(),
@@ -114,8 +105,8 @@ const ORGANISATION_SHARE = 1 / 4;
 const ENDING_MS = 1_000;
 
 export type Place =
-  /** `signal` aborts when the stream must end. `close` frees the place; it may be called more than once. */
-  { ok: true; signal: AbortSignal; close(): void } | { ok: false; reason: StreamLimit };
+  /** `close` ends the stream and frees the place; it may be called more than once. */
+  { ok: true; close(): void } | { ok: false; reason: StreamLimit };
 
 /** Who opens a stream. */
 interface StreamOwner {
@@ -130,40 +121,40 @@ type CredentialCheck = (credentials: readonly string[]) => Promise<ReadonlySet<s
 /** Whose streams have reached their limit. */
 type StreamLimit = (typeof STREAM_LIMITS)[number];
 
-export interface OpenStreamsDeps {
+export interface OpenStreamsDeps extends Pick<StreamTimings, 'checkMs' | 'keepaliveMs'> {
   usable: CredentialCheck;
   /** The maximum number of streams. */
   max: number;
-  /** The interval between two checks of all credentials, in milliseconds. */
-  checkMs: number;
   logger: Logger;
   /** Called when a stream was opened (+1) or closed (−1). */
   onChange(change: 1 | -1): void;
+  /** Called when a stream is disconnected because its client does not read. */
+  onSlow(): void;
 }
 
-interface Stream extends StreamOwner {
-  ending: AbortController;
-  disconnect(): void;
-  timer?: NodeJS.Timeout;
-}
+type Stream = Pick<ScanStream, 'keepAlive' | 'end' | 'disconnect'>;
 
-export function createOpenStreams({ usable, max, checkMs, logger, onChange }: OpenStreamsDeps) {
-  const streams = new Set<Stream>();
+export function createOpenStreams({ usable, max, checkMs, keepaliveMs, logger, onChange, onSlow }: OpenStreamsDeps) {
+  const streams = new Map<Stream, StreamOwner>();
   const perOrganisation = Math.max(STREAMS_PER_KEY, Math.ceil(max * ORGANISATION_SHARE));
   let closing = false;
-  let timer: NodeJS.Timeout | undefined;
+  let checks: NodeJS.Timeout | undefined;
+  let keepalives: NodeJS.Timeout | undefined;
 
-  function end(stream: Stream): void {
-    if (stream.ending.signal.aborted) return;
-    stream.ending.abort();
-    stream.timer = setTimeout(stream.disconnect, ENDING_MS).unref();
+  function end(ending: readonly Stream[]): void {
+    for (const stream of ending) stream.end();
+    const disconnect = (): void => {
+      for (const stream of ending) if (streams.has(stream)) stream.disconnect();
+    };
+    setTimeout(disconnect, ENDING_MS).unref();
   }
 
   async function check(): Promise<void> {
     try {
-      const checked = new Set(Array.from(streams, ({ credential }) => credential));
+      const checked = new Set(Array.from(streams.values(), ({ credential }) => credential));
       const live = await usable([...checked]);
-      for (const stream of streams) if (checked.has(stream.credential) && !live.has(stream.credential)) end(stream);
+      const refused = [...streams].filter(([, { credential }]) => checked.has(credential) && !live.has(credential));
+      if (refused.length > 0) end(refused.map(([stream]) => stream));
     } catch (error) {
       // While the database is down the streams send nothing new. The next check repeats it.
       logger.warn({ err: error }, 'credentials of event streams not checked');
@@ -173,17 +164,25 @@ export function createOpenStreams({ usable, max, checkMs, logger, onChange }: Op
   }
 
   function schedule(): void {
-    clearTimeout(timer);
-    timer = streams.size === 0 ? undefined : setTimeout(() => void check(), checkMs).unref();
+    clearTimeout(checks);
+    checks = streams.size === 0 ? undefined : setTimeout(() => void check(), checkMs).unref();
+  }
+
+  function keepAlive(): void {
+    for (const stream of streams.keys()) {
+      if (stream.keepAlive()) continue;
+      onSlow();
+      stream.disconnect();
+    }
   }
 
   /** The limit that one more stream would exceed; null if there is room. */
   function limitFor({ credential, organisation }: StreamOwner): StreamLimit | null {
     let ofCredential = 0;
     let ofOrganisation = 0;
-    for (const stream of streams) {
-      if (stream.credential === credential) ofCredential += 1;
-      if (stream.organisation === organisation) ofOrganisation += 1;
+    for (const owner of streams.values()) {
+      if (owner.credential === credential) ofCredential += 1;
+      if (owner.organisation === organisation) ofOrganisation += 1;
     }
     if (ofCredential >= STREAMS_PER_KEY) return 'key';
     if (ofOrganisation >= perOrganisation) return 'organisation';
@@ -191,27 +190,26 @@ export function createOpenStreams({ usable, max, checkMs, logger, onChange }: Op
   }
 
   return {
-    /**
-     * Takes a place for a stream of a credential and its organisation.
-     * @param disconnect closes the connection of the stream
-     */
-    open(owner: StreamOwner, disconnect: () => void): Place {
+    /** Takes a place for a stream of a credential and its organisation. */
+    open(owner: StreamOwner, stream: Stream): Place {
       const reason = limitFor(owner);
       if (reason !== null) return { ok: false, reason };
-      const stream: Stream = { ...owner, ending: new AbortController(), disconnect };
-      streams.add(stream);
+      streams.set(stream, owner);
       onChange(1);
-      if (streams.size === 1) schedule();
-      if (closing) end(stream);
+      if (streams.size === 1) {
+        schedule();
+        keepalives = setInterval(keepAlive, keepaliveMs).unref();
+      }
+      if (closing) end([stream]);
       return {
         ok: true,
-        signal: stream.ending.signal,
         close() {
-          stream.ending.abort();
-          clearTimeout(stream.timer);
+          stream.end();
           if (!streams.delete(stream)) return;
           onChange(-1);
-          if (streams.size === 0) schedule();
+          if (streams.size > 0) return;
+          schedule();
+          clearInterval(keepalives);
         },
       };
     },
@@ -219,7 +217,7 @@ export function createOpenStreams({ usable, max, checkMs, logger, onChange }: Op
     /** Ends every stream, and every stream that is opened later. */
     end() {
       closing = true;
-      for (const stream of streams) end(stream);
+      end([...streams.keys()]);
     },
   };
 }

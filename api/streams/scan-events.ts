@@ -33,7 +33,8 @@ const FOLLOW_SCAN = {
   description:
     'Sends the current state immediately, a `progress` event for each change, and one `complete` event, after which the stream ends. ' +
     'Each `data:` line is a ProgressEvent or a CompleteEvent; ignore events of other kinds. `id:` increases with every change; send it as `Last-Event-ID` to resume. ' +
-    'A `: keepalive` comment is sent every 15 seconds. A slow client gets the newest state and misses those before it. ' +
+    'A `: keepalive` comment is sent every 15 seconds. ' +
+    'A slow client gets the newest state and misses those before it; one that takes nothing for 30 seconds is disconnected. ' +
     'With the `Last-Event-ID` of the `complete` event the answer is 204, after which an EventSource does not reconnect; close yours when it comes. ' +
     'The stream ends within seconds when its key is revoked or expires, or its organisation is blocked. ' +
     `A key can have ${STREAMS_PER_KEY} streams on each replica, an organisation a quarter of all.`,

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
-import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { PHASES, isTerminal } from '../../core/scan/phases.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { scanRow } from '../../test/support/scan-rows.ts';
-import { createFollowers, eventText, lastEventIdOf, openStream } from './scan-stream.ts';
+import { createFollowers, createScanStream, eventText, lastEventIdOf } from './scan-stream.ts';
 
 const ID = '0b9c2d1e-0000-4000-8000-000000000000';
 const row = (version: number, phase: ScanRow['phase']): ScanRow =>
@@ -23,8 +21,38 @@ const history = fc
   });
 
 const FOREVER = 3600_000;
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const stored = (...rows: ScanRow[]) => Promise.resolve(new Map(rows.map((one) => [one.id, one])));
 
-describe('openStream', () => {
+/** A response whose client takes each piece at once, or only when the test says so. */
+function client({ slow = false } = {}) {
+  const pieces: string[] = [];
+  const waiting: (() => void)[] = [];
+  let onEnd = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (onEnd = resolve));
+  return {
+    pieces,
+    /** The pieces, once the response has ended. */
+    all: ended.then(() => pieces),
+    /** Takes what was written. */
+    take: () => waiting.shift()?.(),
+    output: {
+      write(text: string, taken: () => void) {
+        pieces.push(text);
+        if (slow) waiting.push(taken);
+        else setImmediate(taken);
+        return true;
+      },
+      end(text = '') {
+        if (text !== '') pieces.push(text);
+        onEnd();
+      },
+      destroy: onEnd,
+    } as never,
+  };
+}
+
+describe('createScanStream', () => {
   it('sends events in order without duplicates, and `complete` once and last, for any order of reads and messages', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -33,15 +61,15 @@ describe('openStream', () => {
         fc.option(fc.nat({ max: 14 })),
         async (rows, script, lastEventId) => {
           let now = 0;
-          let turn = 0;
+          let reads = 0;
           let notify = (): void => undefined;
           const followers = createFollowers({
             // Each read advances the scan as the script says, and may fail.
             read: () => {
-              const { steps, notifies, fails } = script[turn++] ?? { steps: 1, notifies: true, fails: false };
-              if (turn > 1) now = Math.min(now + steps, rows.length - 1);
+              const { steps, notifies, fails } = script[reads++] ?? { steps: 1, notifies: true, fails: false };
+              if (reads > 1) now = Math.min(now + steps, rows.length - 1);
               if (notifies) queueMicrotask(() => notify());
-              return fails && turn > 1 ? Promise.reject(new Error('unavailable')) : Promise.resolve(rows[now]!);
+              return fails && reads > 1 ? Promise.reject(new Error('unavailable')) : stored(rows[now]!);
             },
             bus: {
               connected: true,
@@ -52,16 +80,11 @@ describe('openStream', () => {
             },
             timings: { pollMs: 0, pollWithoutBusMs: 0 },
           });
-          const stream = await openStream({
-            followers,
-            organisation: 'acme',
-            scanId: rows[0]!.id,
-            lastEventId,
-            keepaliveMs: 1000,
-            signal: new AbortController().signal,
-          });
-          const events: string[] = [];
-          for await (const piece of stream.text()) if (!piece.startsWith(':')) events.push(piece);
+          const { all, output } = client();
+          const stream = createScanStream({ followers, organisation: 'acme', scanId: ID, lastEventId, output });
+          await stream.read();
+          stream.start();
+          const events = (await all).filter((piece) => !piece.startsWith(':'));
           const ids = events.map((piece) => Number(/^id: (\d+)/.exec(piece)![1]));
           expect(ids).to.deep.equal([...new Set(ids)].sort((a, b) => a - b));
           for (const id of ids.slice(0, -1)) expect(id).to.be.greaterThan(lastEventId ?? 0);
@@ -73,14 +96,14 @@ describe('openStream', () => {
     );
   });
 
-  /** A stored row, the bus that announces its changes, and what followers do with both. */
-  function scan(stored: ScanRow) {
+  /** Stored rows, the bus that announces their changes, and what followers do with both. */
+  function scans(...rows: ScanRow[]) {
     const listeners = new Set<() => void>();
-    const state = { stored, reads: 0, subscriptions: 0 };
+    const state = { rows, reads: 0, subscriptions: 0, read: () => stored(...state.rows) };
     const followers = createFollowers({
       read: () => {
         state.reads += 1;
-        return Promise.resolve(state.stored);
+        return state.read();
       },
       bus: {
         connected: true,
@@ -97,117 +120,91 @@ describe('openStream', () => {
       // Long enough that only a message can trigger a read during a test.
       timings: { pollMs: FOREVER, pollWithoutBusMs: FOREVER },
     });
-    const publish = (): void => {
+    const change = async (...after: ScanRow[]): Promise<void> => {
+      state.rows = after;
       for (const listener of listeners) listener();
+      // One for the read, one for what is taken.
+      for (let turns = 0; turns < 3; turns += 1) await turn();
     };
-    const open = (signal: AbortSignal = new AbortController().signal) =>
-      openStream({ followers, organisation: 'acme', scanId: stored.id, lastEventId: null, keepaliveMs: FOREVER, signal });
-    return Object.assign(state, { publish, open });
-  }
-  const turn = () => new Promise((resolve) => setImmediate(resolve));
-  async function collect(text: AsyncIterable<string>): Promise<string[]> {
-    const pieces: string[] = [];
-    for await (const piece of text) pieces.push(piece);
-    return pieces;
+    const open = async (scanId = ID, options = {}) => {
+      const receiver = client(options);
+      const stream = createScanStream({ followers, organisation: 'acme', scanId, lastEventId: null, output: receiver.output });
+      await stream.read();
+      stream.start();
+      return Object.assign(receiver, { stream });
+    };
+    return Object.assign(state, { followers, change, open });
   }
 
   it('does not miss a change between the subscription and the first read', async () => {
-    let stored = row(1, 'queued');
-    let onChange = (): void => undefined;
-    const followers = createFollowers({
-      read: () => {
-        const read = stored;
-        // The change is stored and published after this read took its row, before the read returns.
-        if (stored.version === 1) {
-          stored = row(2, 'done');
-          onChange();
-        }
-        return Promise.resolve(read);
-      },
-      bus: {
-        connected: true,
-        followStatus: (_organisation, _scan, listener) => {
-          onChange = () => listener();
-          return () => undefined;
-        },
-      },
-      timings: { pollMs: FOREVER, pollWithoutBusMs: FOREVER },
-    });
-    const { signal } = new AbortController();
-    const stream = await openStream({ followers, organisation: 'acme', scanId: ID, lastEventId: null, keepaliveMs: FOREVER, signal });
-    const events = await collect(stream.text());
+    const watched = scans(row(1, 'queued'));
+    watched.read = () => {
+      watched.read = () => stored(...watched.rows);
+      // The change is stored and published after this read took its row, before the read returns.
+      void watched.change(row(2, 'done'));
+      return stored(row(1, 'queued'));
+    };
+    const { all } = await watched.open();
     // The first event may be skipped, because its state is over.
-    expect(events.at(-1)).to.equal(eventText(row(2, 'done')));
+    expect((await all).at(-1)).to.equal(eventText(row(2, 'done')));
   });
 
-  it('shares one subscription and the reads of a scan between its streams', async () => {
-    const watched = scan(row(1, 'queued'));
+  it('reads once for each change, whatever the number of streams, and for changes that arrive together', async () => {
+    const OTHER = ID.replace('0b', '1b');
+    const other = (version: number, phase: ScanRow['phase']) => ({ ...row(version, phase), id: OTHER });
+    const watched = scans(row(1, 'queued'), other(1, 'queued'));
     const streams = await Promise.all(Array.from({ length: 50 }, () => watched.open()));
-    expect(watched.subscriptions).to.equal(1);
-    expect(watched.reads, 'reads of 50 streams that open at once').to.be.at.most(2);
-    const received = streams.map((stream) => collect(stream.text()));
+    const others = await Promise.all(Array.from({ length: 50 }, () => watched.open(OTHER)));
+    expect(watched.subscriptions).to.equal(2);
+    expect(watched.reads, 'reads of 50 streams that open at once').to.equal(2);
     await turn();
     watched.reads = 0;
-    for (const [version, phase] of [
-      [2, 'crawling'],
-      [3, 'scanning'],
-      [4, 'done'],
-    ] as const) {
-      watched.stored = row(version, phase);
-      watched.publish();
-      await turn();
-    }
+    await watched.change(row(2, 'crawling'), other(1, 'queued'));
+    await watched.change(row(3, 'scanning'), other(2, 'scanning'));
+    await watched.change(row(4, 'done'), other(3, 'failed'));
     const expected = [row(1, 'queued'), row(2, 'crawling'), row(3, 'scanning'), row(4, 'done')].map(eventText);
-    for (const events of await Promise.all(received)) expect(events).to.deep.equal(expected);
-    expect(watched.reads, 'one for each change').to.equal(3);
+    for (const { all } of streams) expect(await all).to.deep.equal(expected);
+    for (const { all } of others)
+      expect(await all).to.deep.equal([other(1, 'queued'), other(2, 'scanning'), other(3, 'failed')].map(eventText));
+    expect(watched.reads, 'one for each time').to.equal(3);
     expect(watched.subscriptions, 'after the last stream').to.equal(0);
   });
 
-  it('keeps only the newest state for a slow reader', async () => {
-    const watched = scan(row(1, 'queued'));
-    const text = Readable.from((await watched.open()).text(), { objectMode: false, highWaterMark: 1 });
-    await once(text, 'readable');
-    for (let version = 2; version <= 500; version += 1) {
-      watched.stored = row(version, 'scanning');
-      watched.publish();
-      await turn();
-    }
-    expect(text.readableLength, 'characters that wait').to.be.below(1000);
-    watched.stored = row(501, 'done');
-    watched.publish();
-    await turn();
-    const ids = [...(await collect(text)).join('').matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
-    expect(ids.length).to.be.below(5);
-    expect([ids[0], ids.at(-1)]).to.deep.equal([1, 501]);
+  it('shows no scan of another organisation, nor one that was abandoned', async () => {
+    const theirs = scans({ ...row(1, 'queued'), organisation: 'globex' });
+    const never = scans({ ...row(1, 'queued'), submission: 'abandoned' });
+    for (const { followers } of [theirs, never])
+      expect(
+        await createScanStream({ followers, organisation: 'acme', scanId: ID, lastEventId: null, output: client().output }).read(),
+      ).to.equal(null);
   });
 
-  it('ends when its signal aborts while it waits', async () => {
-    const watched = scan(row(1, 'queued'));
-    const ending = new AbortController();
-    const received = collect((await watched.open(ending.signal)).text());
-    await turn();
-    ending.abort();
-    expect(await received).to.deep.equal([eventText(row(1, 'queued'))]);
+  it('keeps only the newest state for a slow reader, and reports one that takes nothing', async () => {
+    const watched = scans(row(1, 'queued'));
+    const { pieces, take, stream } = await watched.open(ID, { slow: true });
+    for (let version = 2; version <= 50; version += 1) await watched.change(row(version, 'scanning'));
+    expect(pieces).to.deep.equal([eventText(row(1, 'queued'))]);
+    expect(stream.keepAlive()).to.equal(true);
+    take();
+    expect(pieces.slice(1)).to.deep.equal([eventText(row(50, 'scanning'))]);
+    expect([stream.keepAlive(), stream.keepAlive()]).to.deep.equal([true, false]);
+    await watched.change(row(51, 'done'));
+    take();
+    expect(pieces.slice(2)).to.deep.equal([eventText(row(51, 'done'))]);
+    expect([stream.keepAlive(), stream.keepAlive()], 'of an end that is not taken').to.deep.equal([true, false]);
+  });
+
+  it('leaves its scan when it is ended, before and after its start', async () => {
+    const watched = scans(row(1, 'queued'));
+    const { all, stream } = await watched.open();
+    stream.end();
+    expect(await all).to.deep.equal([eventText(row(1, 'queued'))]);
+    watched.read = () => Promise.reject(new Error('unavailable'));
+    const { followers } = watched;
+    const failing = createScanStream({ followers, organisation: 'acme', scanId: 'x', lastEventId: null, output: client().output });
+    expect(await failing.read().catch((error: Error) => error.message)).to.equal('unavailable');
+    failing.end();
     expect(watched.subscriptions).to.equal(0);
-  });
-
-  it('unsubscribes if the first read fails', async () => {
-    let subscriptions = 0;
-    const followers = createFollowers({
-      read: () => Promise.reject(new Error('unavailable')),
-      bus: {
-        connected: true,
-        followStatus: () => {
-          subscriptions += 1;
-          return () => void (subscriptions -= 1);
-        },
-      },
-      timings: { pollMs: FOREVER, pollWithoutBusMs: FOREVER },
-    });
-    const { signal } = new AbortController();
-    const opened = openStream({ followers, organisation: 'acme', scanId: 'x', lastEventId: null, keepaliveMs: FOREVER, signal });
-    const failure = await opened.catch((error: Error) => error.message);
-    expect([failure, subscriptions]).to.deep.equal(['unavailable', 0]);
   });
 });
 

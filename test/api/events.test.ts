@@ -119,7 +119,7 @@ describe('an event stream', () => {
     const row = await context.scan(id);
     const stream = await follow(context, key, row.id);
     await eventually('the current state', () => stream.events.length === 1);
-    context.faults.set('scans.find', () => Promise.resolve(null));
+    context.faults.set('scans.findMany', () => Promise.resolve([]));
     await stream.ended;
     context.faults.clear();
     expect(stream.events.map(({ data }) => data.event)).to.deep.equal(['progress']);
@@ -147,13 +147,13 @@ describe('an event stream', () => {
     await eventually('the end of streams of earlier tests', async () => (await openStreams()) === 0);
     let read = (): void => undefined;
     context.calls.length = 0;
-    context.faults.set('scans.find', async (real, ...parameters) => {
+    context.faults.set('scans.findMany', async (real, ...parameters) => {
       await new Promise<void>((resolve) => (read = resolve));
       return real(...parameters);
     });
     const leaving = new AbortController();
     const opening = fetch(`${context.url}/v1/ci/scans/${row.id}/events`, { headers: { 'X-API-Key': key }, signal: leaving.signal });
-    await eventually('the read of the row', () => context.calls.includes('scans.find'));
+    await eventually('the read of the row', () => context.calls.includes('scans.findMany'));
     leaving.abort();
     await opening.catch(() => undefined);
     await eventually('the end of the stream', async () => (await openStreams()) === 0);
