@@ -28,6 +28,7 @@ import {
   WebhookSettings,
 } from '../platform/settings.ts';
 import { identityProblems, identityProviderOf, IdentitySettings } from './accounts/sessions/identity-provider.ts';
+import { legalLinksOf, LegalSettings } from './web/legal.ts';
 import { ProxySettings, publicScanOptionsOf, publicScanProblems, PublicScanSettings } from './public/settings.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import type { AppOptions } from './dependencies.ts';
@@ -82,6 +83,7 @@ export const Environment = Type.Object({
     default: true,
     description: 'true, or false to turn off the pages below /dashboard; REST requests then need an API key',
   }),
+  ...LegalSettings,
   ...IdentitySettings,
   MAX_EVENT_STREAMS: Type.Integer({
     minimum: 1,
@@ -130,6 +132,7 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
     maxLiveScans: config.MAX_LIVE_SCANS,
     maxLiveScansPerOrganisation: config.MAX_LIVE_SCANS_PER_ORGANISATION ?? Math.ceil(config.MAX_LIVE_SCANS / 4),
     dashboard: config.DASHBOARD,
+    legal: legalLinksOf(config),
     identityProvider: identityProviderOf(config, live),
     mail: config.SMTP_URL !== undefined,
     maxEventStreams: config.MAX_EVENT_STREAMS,
@@ -145,6 +148,7 @@ export function outboxSettingsOf(config: Configuration, live: LiveSettings = fix
   return {
     publicBaseUrl,
     mail: smtpUrl === undefined || publicBaseUrl === null ? null : { smtpUrl, from: mailFromOf(config.MAIL_FROM, publicBaseUrl) },
+    legal: legalLinksOf(config),
     webhooks: config.WEBHOOKS,
     targets: config.targets,
     proxy: outboundProxyOf(live),

@@ -7,6 +7,7 @@ import { STREAM_TIMINGS, type StreamTimings } from './streams/scan-stream.ts';
 import { NETWORK_LIMITS, type NetworkPolicy } from './http/networks/network-limits.ts';
 import { LIMITS, type LimitName, type LimitSize } from './http/rate-limits.ts';
 import type { PublicScanOptions } from './public/settings.ts';
+import type { LegalLinks } from './web/legal.ts';
 
 /** The stores that requests use. */
 export type ApiStores = AllStores & Pick<Connections, 'reports' | 'scanResources' | 'scheduleResources'>;
@@ -39,6 +40,7 @@ export interface Settings {
   mail: boolean;
   /** Whether there is a dashboard. Without it, REST requests need an API key. */
   dashboard: boolean;
+  legal: LegalLinks;
   /** The maximum number of event streams that are open on this replica. */
   maxEventStreams: number;
   /** Null: the installation offers no public scans. */
@@ -65,6 +67,7 @@ const DEFAULTS = {
   identityProvider: null,
   mail: false,
   dashboard: true,
+  legal: {},
   publicScans: null,
   trustedProxies: [],
   dependencyTimeoutMs: 6_000,

@@ -7,6 +7,7 @@ import type { MailEntry } from '../../stores/outbox/entries.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { AllStores } from '../../stores/stores.ts';
+import type { LegalLinks } from '../web/legal.ts';
 import {
   renderAccountNotice,
   renderConsent,
@@ -28,6 +29,7 @@ export interface ComposeContext {
   reports: Pick<Reports, 'readView'>;
   /** Without a slash at its end. */
   publicBaseUrl: string;
+  legal?: LegalLinks;
 }
 
 type Content = { rendered: Rendered; headers: Record<string, string> };
@@ -56,9 +58,9 @@ export function messageIdOf(id: string, hostname: string): string {
 }
 
 async function contentOf(about: ComposeContext, mail: MailEntry): Promise<Content | null> {
-  const { stores, reports, publicBaseUrl } = about;
+  const { stores, reports, publicBaseUrl, legal } = about;
   const locale = mail.locale ?? (await stores.users.find(mail.to))?.locale ?? DEFAULT_LOCALE;
-  const context = { locale, host: new URL(publicBaseUrl).host };
+  const context = { locale, host: new URL(publicBaseUrl).host, ...(legal && { legal }) };
   switch (mail.kind) {
     case 'invitation':
       return { rendered: renderInvitation(mail.data, context), headers: {} };

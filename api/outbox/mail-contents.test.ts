@@ -109,6 +109,14 @@ describe('mails', () => {
     expect(mail.html.match(/href="[^"]*"/g)!.filter((href) => !href.startsWith('href="https://curbcut.example.com/'))).to.deep.equal([]);
   });
 
+  it('link to the legal notice and the privacy policy of the operator, if they are set', () => {
+    const legal = { imprint: 'https://example.com/imprint', privacy: 'https://example.com/privacy' };
+    const { html, text } = renderScanResult(scanResult(), { ...context('de'), legal });
+    expect(html).to.include('href="https://example.com/imprint"').and.include('Datenschutz');
+    expect(text).to.match(/Impressum:?\s+https:\/\/example\.com\/imprint/);
+    expect(SAMPLES['done']!('de').text).to.not.include('Impressum');
+  });
+
   it('have a subject of one line whatever people enter', () => {
     const data = { organisation: 'Acme\r\nBcc: all@example.com', invitedBy: '"<b>Ada</b>"@example.com', url: 'https://curbcut.example.com/x', expiresAt: '2026-11-22T10:05:00Z' }; // prettier-ignore
     const { subject, html } = renderInvitation(data, context('en'));

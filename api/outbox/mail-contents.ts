@@ -14,6 +14,7 @@ import type { MailData } from '../../stores/outbox/mails.ts';
 import { type MailTopic, siteOfTopic } from '../../stores/outbox/subscriptions.ts';
 import { type Block, type FindingPart, toHtml, toText } from './mail-blocks.ts';
 import { mailPage } from './mail-layout.ts';
+import { type LegalLinks, legalLinks } from '../web/legal.ts';
 
 export interface Rendered {
   subject: string;
@@ -36,17 +37,19 @@ export interface ResultMail {
   unsubscribeUrl: string;
 }
 
-interface Context {
+export interface RenderContext {
   locale: Locale;
   /** The host of this installation. */
   host: string;
+  legal?: LegalLinks;
 }
 
 const FINDINGS_MAX = 5;
 export const URL_MAX = 300;
 export const NAME_MAX = 100;
 
-export function renderScanResult(result: ResultMail, { locale, host }: Context): Rendered {
+export function renderScanResult(result: ResultMail, context: RenderContext): Rendered {
+  const { locale, host } = context;
   const i18n = wordsIn(locale, 'mail');
   const { result: texts } = i18n.texts;
   const report = wordsIn(locale, 'report').texts;
@@ -60,9 +63,8 @@ export function renderScanResult(result: ResultMail, { locale, host }: Context):
     { is: 'small', text: report.disclaimer },
     { is: 'small', text: i18n.format(texts.reason, { host }) },
     { is: 'link', text: texts.unsubscribe, url: result.unsubscribeUrl },
-    { is: 'small', text: i18n.format(i18n.texts.automatic, { host }) },
   ];
-  return rendered(locale, subject, blocks, footer);
+  return rendered(context, subject, blocks, footer);
 }
 
 function content({ ended, resultUrl }: ResultMail, site: string, page: Block[], i18n: WordsIn<'mail'>) {
@@ -168,13 +170,13 @@ function finding(cause: RootCause, { title, why, fix, foreign }: CauseText, i18n
   };
 }
 
-export function renderInvitation(data: MailData['invitation'], context: Context): Rendered {
+export function renderInvitation(data: MailData['invitation'], context: RenderContext): Rendered {
   const i18n = wordsIn(context.locale, 'mail');
   const values = { organisation: oneLine(data.organisation, NAME_MAX), invitedBy: oneLine(data.invitedBy, NAME_MAX) };
   return linkMail(i18n.texts.invitation, { ...data, values }, i18n, context);
 }
 
-export function renderConsent({ topics, ...data }: MailData['recipient_consent'], context: Context): Rendered {
+export function renderConsent({ topics, ...data }: MailData['recipient_consent'], context: RenderContext): Rendered {
   const i18n = wordsIn(context.locale, 'mail');
   const [organisation, invitedBy] = [oneLine(data.organisation, NAME_MAX), oneLine(data.invitedBy, NAME_MAX)];
   const mails = topics.map((topic) => oneLine(topicText(topic, context.locale), NAME_MAX * 2)).join(' · ');
@@ -189,13 +191,16 @@ export function topicText(topic: MailTopic, locale: Locale): string {
   return topic === 'weekly' ? weekly : site === null ? own : format(ofSite, { site });
 }
 
-export function renderPasswordReset(data: MailData['password_reset'], context: Context): Rendered {
+export function renderPasswordReset(data: MailData['password_reset'], context: RenderContext): Rendered {
   const i18n = wordsIn(context.locale, 'mail');
   return linkMail(i18n.texts.passwordReset, { ...data, values: { host: context.host } }, i18n, context);
 }
 
 /** @param data `url` is the page of the account */
-export function renderAccountNotice({ event, at, client, url }: MailData['account_notice'] & { url: string }, context: Context): Rendered {
+export function renderAccountNotice(
+  { event, at, client, url }: MailData['account_notice'] & { url: string },
+  context: RenderContext,
+): Rendered {
   const i18n = wordsIn(context.locale, 'mail');
   const { accountNotice: texts } = i18n.texts;
   const { subject, heading, intro } = texts[event];
@@ -214,15 +219,12 @@ export function renderAccountNotice({ event, at, client, url }: MailData['accoun
     { is: 'steps', items: texts.steps },
     { is: 'button', text: texts.button, url, fallback: i18n.texts.linkFallback },
   ];
-  const footer: Block[] = [{ is: 'small', text: i18n.format(i18n.texts.automatic, { host: context.host }) }];
-  return rendered(context.locale, subject, blocks, footer);
+  return rendered(context, subject, blocks);
 }
 
 /** @param data `url` is the page of the webhook */
-export function renderWebhookStopped(
-  data: Omit<MailData['webhook_stopped'], 'path'> & { url: string },
-  { locale, host }: Context,
-): Rendered {
+export function renderWebhookStopped(data: Omit<MailData['webhook_stopped'], 'path'> & { url: string }, context: RenderContext): Rendered {
+  const { locale, host } = context;
   const i18n = wordsIn(locale, 'mail');
   const { webhookStopped: texts } = i18n.texts;
   const values = { host, organisation: oneLine(data.organisation, NAME_MAX), webhook: oneLine(data.webhook, NAME_MAX) };
@@ -234,14 +236,15 @@ export function renderWebhookStopped(
     { is: 'paragraph', text: texts.lost },
     { is: 'button', text: texts.button, url: data.url, fallback: i18n.texts.linkFallback },
   ];
-  return rendered(locale, i18n.format(texts.subject, values), blocks, [{ is: 'small', text: i18n.format(i18n.texts.automatic, { host }) }]);
+  return rendered(context, i18n.format(texts.subject, values), blocks);
 }
 
 /** @param data `url` is the page of what the mail is about */
 export function renderOwnerNotice(
   { event, url, ...data }: Omit<MailData['owner_notice'], 'path'> & { url: string },
-  { locale, host }: Context,
+  context: RenderContext,
 ): Rendered {
+  const { locale, host } = context;
   const i18n = wordsIn(locale, 'mail');
   const { ownerNotice: texts } = i18n.texts;
   const [organisation = '', person = '', about = ''] = [data.organisation, data.person, data.subject].map((text) =>
@@ -255,7 +258,7 @@ export function renderOwnerNotice(
     { is: 'paragraph', text: texts.todo },
     { is: 'button', text: texts.button, url, fallback: i18n.texts.linkFallback },
   ];
-  return rendered(locale, subject, blocks, [{ is: 'small', text: i18n.format(i18n.texts.automatic, { host }) }]);
+  return rendered(context, subject, blocks);
 }
 
 /** A mail with a link that works once. */
@@ -263,7 +266,7 @@ function linkMail(
   texts: Words<'mail'>['invitation' | 'passwordReset' | 'consent'],
   { url, expiresAt, values }: { url: string; expiresAt: string; values: Record<string, string> },
   i18n: WordsIn<'mail'>,
-  { locale, host }: Context,
+  context: RenderContext,
 ): Rendered {
   const blocks: Block[] = [
     { is: 'h1', text: i18n.format(texts.heading, values) },
@@ -272,11 +275,14 @@ function linkMail(
     { is: 'paragraph', text: i18n.format(i18n.texts.validUntil, { date: i18n.date(expiresAt) }) },
     { is: 'paragraph', text: texts.ignore },
   ];
-  return rendered(locale, i18n.format(texts.subject, values), blocks, [{ is: 'small', text: i18n.format(i18n.texts.automatic, { host }) }]);
+  return rendered(context, i18n.format(texts.subject, values), blocks);
 }
 
-/** A mail of blocks. */
-export function rendered(locale: Locale, subject: string, blocks: Block[], footer: Block[]): Rendered {
+/** A mail of blocks. All mails have the same end of the footer. */
+export function rendered({ locale, host, legal = {} }: RenderContext, subject: string, blocks: Block[], reasons: Block[] = []): Rendered {
+  const { texts, format } = wordsIn(locale, 'mail');
+  const links = legalLinks(legal, locale).map((link): Block => ({ is: 'link', ...link }));
+  const footer: Block[] = [...reasons, { is: 'small', text: format(texts.automatic, { host }) }, ...links];
   const page = mailPage({ locale, title: subject, body: toHtml(blocks), footer: toHtml(footer) });
   return { subject: oneLine(subject, 200), html: String(page), text: `${toText(blocks)}\n-- \n${toText(footer)}` };
 }

@@ -15,6 +15,7 @@ import type { AllStores } from '../../stores/stores.ts';
 import { compose } from './compose.ts';
 import { sayCreditsLow } from './credits-low.ts';
 import { deliver, POLL_MS } from './delivery-loop.ts';
+import type { LegalLinks } from '../web/legal.ts';
 import { sendMails, type MailContext } from './mail-transport.ts';
 import type { OutboxMetrics } from './metrics.ts';
 import { createPost } from './post.ts';
@@ -28,6 +29,7 @@ export interface OutboxSettings {
   publicBaseUrl: string | null;
   /** Null: no mails are queued or sent. `publicBaseUrl` is then set. */
   mail: { smtpUrl: Credential; from: string } | null;
+  legal?: LegalLinks;
   /** Whether webhooks are sent. */
   webhooks: boolean;
   /** Which addresses webhooks may have. */
@@ -56,7 +58,7 @@ export async function runOutbox(deps: OutboxDeps, signal: AbortSignal): Promise<
 }
 
 function tasksOf({ stores, reports, resolver, settings, metrics, logger, clock }: OutboxDeps & { clock: Clock }): PeriodicTask[] {
-  const { mail, publicBaseUrl, proxy, targets: rules } = settings;
+  const { mail, publicBaseUrl, legal, proxy, targets: rules } = settings;
   const { now } = clock;
   const context = { stores, metrics, logger, clock };
   const tasks: PeriodicTask[] = [
@@ -64,7 +66,7 @@ function tasksOf({ stores, reports, resolver, settings, metrics, logger, clock }
     { name: 'queue result mails', everyMs: 2_000, run: (signal) => queueResultMails({ stores, now, mailed: mail !== null }, signal) },
   ];
   if (mail !== null) {
-    const about = { stores, reports, publicBaseUrl: publicBaseUrl! };
+    const about = { stores, reports, publicBaseUrl: publicBaseUrl!, ...(legal && { legal }) };
     const mails: MailContext = {
       ...context,
       compose: (entry) => compose(about, entry),

@@ -13,7 +13,7 @@ import type { MailData } from '../../stores/outbox/mails.ts';
 import { siteOfTopic } from '../../stores/outbox/subscriptions.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { Block } from './mail-blocks.ts';
-import { elementText, NAME_MAX, oneLine, rendered, type Rendered, type ResultMail, URL_MAX } from './mail-contents.ts';
+import { elementText, NAME_MAX, oneLine, rendered, type RenderContext, type Rendered, type ResultMail, URL_MAX } from './mail-contents.ts';
 
 export interface ScanEnded extends Pick<MailData['scan_ended'], 'topic' | 'comparison'> {
   row: Pick<ScanRow, 'id' | 'site' | 'options' | 'passed' | 'finishedAt' | 'updatedAt'>;
@@ -25,7 +25,8 @@ export interface ScanEnded extends Pick<MailData['scan_ended'], 'topic' | 'compa
 
 const CAUSES_MAX = 5;
 
-export function renderScanEnded(about: ScanEnded, { locale, timeZone, host }: Reader & { host: string }): Rendered {
+export function renderScanEnded(about: ScanEnded, context: Reader & RenderContext): Rendered {
+  const { locale, timeZone, host } = context;
   const { row, ended, topic, links } = about;
   const i18n = wordsIn(locale, 'mail');
   const { scanEnded: texts, result } = i18n.texts;
@@ -47,9 +48,8 @@ export function renderScanEnded(about: ScanEnded, { locale, timeZone, host }: Re
     { is: 'small', text: i18n.format(isOwn ? texts.reasonOwn : texts.reasonSite, names) },
     { is: 'link', text: isOwn ? texts.stopOwn : i18n.format(texts.stopSite, names), url: links.stop },
     { is: 'link', text: texts.choose, url: links.choose },
-    { is: 'small', text: i18n.format(i18n.texts.automatic, { host }) },
   ];
-  return rendered(locale, title, blocks, footer);
+  return rendered(context, title, blocks, footer);
 }
 
 function titleFor({ row: { passed }, ended, topic }: ScanEnded, site: string, i18n: WordsIn<'mail'>): string {

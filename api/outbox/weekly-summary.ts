@@ -9,7 +9,7 @@ import type { Site } from '../../stores/scans/sites.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import { mainOf } from '../scans/sites.ts';
 import type { Block } from './mail-blocks.ts';
-import { NAME_MAX, oneLine, rendered, type Rendered } from './mail-contents.ts';
+import { NAME_MAX, oneLine, rendered, type RenderContext, type Rendered } from './mail-contents.ts';
 import { type SubscriberStores, subscriberOf } from './subscriber.ts';
 
 /** Monday, 08:00 in the time zone of the reader. */
@@ -102,7 +102,8 @@ interface Summary {
   links: { base: string; stop: string; choose: string };
 }
 
-export function renderSummary({ weeks, links, ...about }: Summary, { locale, timeZone, host }: Reader & { host: string }): Rendered {
+export function renderSummary({ weeks, links, ...about }: Summary, context: Reader & RenderContext): Rendered {
+  const { locale, timeZone, host } = context;
   const i18n = wordsIn(locale, 'mail');
   const { weeklySummary: texts, scanEnded } = i18n.texts;
   const organisation = oneLine(about.organisation, NAME_MAX);
@@ -131,9 +132,8 @@ export function renderSummary({ weeks, links, ...about }: Summary, { locale, tim
     { is: 'small', text: i18n.format(texts.reason, { host, organisation }) },
     { is: 'link', text: texts.stop, url: links.stop },
     { is: 'link', text: scanEnded.choose, url: links.choose },
-    { is: 'small', text: i18n.format(i18n.texts.automatic, { host }) },
   ];
-  return rendered(locale, title, blocks, footer);
+  return rendered(context, title, blocks, footer);
 }
 
 /** `Shop (shop.example) · Score 71.5 (−3.2) · 12 violations found · Did not pass`. */

@@ -7,6 +7,7 @@ import { addressOf, attributes, html, type Html, type HtmlValue } from '../../re
 import { FONT_FILE } from '../../report/html/tokens.ts';
 import { currentLocale } from '../../report/words/current.ts';
 import { inLanguage, splitLanguage } from './languages.ts';
+import { legalFooter } from './legal.ts';
 import { m, t, tr } from './texts.ts';
 import { button, logo, visuallyHidden } from '../../report/html/elements.ts';
 import { hiddenField } from './fields.ts';
@@ -78,6 +79,7 @@ export function publicPage(options: PublicPageOptions): Html {
       <footer class="site-footer">
         <div class="site-footer-inner">
           <p>${texts.footer}</p>
+          ${legalFooter(web.legal, locale)}
         </div>
       </footer>`,
   });
@@ -164,6 +166,7 @@ export function dashboardPage({ request, title, active, body, scripts }: Dashboa
           <p>${texts.footer}</p>
           <p data-zone-name hidden>Times are in the zone of your browser: </p>
           <p><a href="${DOCS_PATH}">${texts.documentation}</a></p>
+          ${legalFooter(request.server.web.legal, locale)}
         </div>
       </footer>`,
   });

@@ -9,6 +9,7 @@ import fp from 'fastify-plugin';
 import { accepts, type Assets, type FixedPage, isKnown, loadAssets, sendPacked } from './assets.ts';
 import type { Html } from '../../report/html/html.ts';
 import type { Viewer } from './layout.ts';
+import type { LegalLinks } from './legal.ts';
 
 export interface PageReplyOptions {
   /** Default: 200. */
@@ -21,6 +22,7 @@ export interface Web {
   publicBaseUrl: string;
   assets: Assets;
   dashboard: boolean;
+  legal: LegalLinks;
   /** The addresses of GET requests that are not in the OpenAPI document. All pages are among them. */
   routes(): string[];
 }
@@ -63,7 +65,7 @@ const policy = (trust: string[] = []): FastifyHelmetOptions['contentSecurityPoli
 });
 
 const web: FastifyPluginAsync = async (app) => {
-  const { publicBaseUrl, dashboard } = app.settings;
+  const { publicBaseUrl, dashboard, legal } = app.settings;
   const assets = await loadAssets();
   const gets: { url: string; schema?: FastifySchema }[] = [];
   app.addHook('onRoute', (route) => {
@@ -71,7 +73,7 @@ const web: FastifyPluginAsync = async (app) => {
   });
   // Scopes of pages hide their routes after this hook.
   const hidden = (): string[] => gets.filter(({ url, schema }) => schema?.hide && !url.includes('*')).map(({ url }) => url);
-  app.decorate('web', { publicBaseUrl, assets, dashboard, routes: hidden });
+  app.decorate('web', { publicBaseUrl, assets, dashboard, legal, routes: hidden });
   app.decorateRequest('viewer', null);
   app.decorateRequest('reader', null);
   await app.register(helmet, {

@@ -469,6 +469,8 @@ export const site: Translated<'site', 'de'> = {
   signIn: 'Anmelden',
   dashboard: 'Dashboard',
   footer: 'Curbcut prüft Webseiten mit axe-core in einem echten Browser auf Barrierefreiheit.',
+  imprint: 'Impressum',
+  privacy: 'Datenschutz',
   copy: 'Kopieren',
   copied: 'Kopiert',
   copyFailed: 'Das Kopieren ist nicht gelungen. Bitte markieren Sie den Text und kopieren Sie ihn selbst.',

@@ -462,6 +462,8 @@ export const site = {
   signIn: 'Sign in',
   dashboard: 'Dashboard',
   footer: 'Curbcut tests web pages for accessibility with axe-core in a real browser.',
+  imprint: 'Legal notice',
+  privacy: 'Privacy',
   copy: 'Copy',
   copied: 'Copied',
   copyFailed: 'Could not copy. Select the text and copy it yourself.',

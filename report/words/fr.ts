@@ -517,6 +517,8 @@ export const site: Translated<'site', 'fr'> = {
   signIn: 'Se connecter',
   dashboard: 'Tableau de bord',
   footer: 'Curbcut teste l’accessibilité des pages web avec axe-core dans un vrai navigateur.',
+  imprint: 'Mentions légales',
+  privacy: 'Confidentialité',
   copy: 'Copier',
   copied: 'Copié',
   copyFailed: 'La copie a échoué. Sélectionnez le texte et copiez-le vous-même.',

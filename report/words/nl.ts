@@ -456,6 +456,8 @@ export const site: Translated<'site', 'nl'> = {
   signIn: 'Inloggen',
   dashboard: 'Dashboard',
   footer: 'Curbcut test webpagina’s op toegankelijkheid met axe-core in een echte browser.',
+  imprint: 'Colofon',
+  privacy: 'Privacy',
   copy: 'Kopiëren',
   copied: 'Gekopieerd',
   copyFailed: 'Het kopiëren is mislukt. Selecteer de tekst en kopieer die zelf.',

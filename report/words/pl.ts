@@ -593,6 +593,8 @@ export const site: Translated<'site', 'pl'> = {
   signIn: 'Zaloguj się',
   dashboard: 'Panel',
   footer: 'Curbcut bada dostępność stron internetowych za pomocą axe-core w prawdziwej przeglądarce.',
+  imprint: 'Informacje prawne',
+  privacy: 'Prywatność',
   copy: 'Kopiuj',
   copied: 'Skopiowano',
   copyFailed: 'Nie udało się skopiować. Proszę zaznaczyć tekst i skopiować go ręcznie.',

@@ -30,7 +30,8 @@ const SIGN_IN = {
 };
 const TURNSTILE = { 'turnstile.siteKey': '0x4AAA', 'turnstile.existingSecret.name': 'turnstile', 'networkPolicy.turnstile.to': ANY };
 const PUBLIC = { 'publicScans.enabled': true };
-const EVERYTHING = { ...PLAIN, ...MAIL, ...SIGN_IN, ...TURNSTILE, ...PUBLIC };
+const LEGAL = { 'api.imprintUrl': 'https://example.com/imprint', 'api.privacyUrl': 'https://example.com/privacy?a=1&b=2' };
+const EVERYTHING = { ...PLAIN, ...MAIL, ...SIGN_IN, ...TURNSTILE, ...PUBLIC, ...LEGAL };
 const SECRET_VALUES = {
   ...FROM_SECRETS,
   SMTP_URL: MAIL['smtp.url'],
@@ -70,11 +71,13 @@ describe('mail, sign-in and public pages in the chart', () => {
       TURNSTILE_SITE_KEY: '0x4AAA',
       TRUSTED_PROXIES: '10.0.0.0/8,fd00::1',
       DASHBOARD: 'true',
+      IMPRINT_URL: LEGAL['api.imprintUrl'],
+      PRIVACY_URL: LEGAL['api.privacyUrl'],
     });
   });
 
   it('are off without their values', () => {
-    const names = ['SMTP_URL', 'MAIL_FROM', 'OIDC_ISSUER', 'OIDC_CLIENT_SECRET', 'TURNSTILE_SITE_KEY', 'TURNSTILE_SECRET_KEY', 'TRUSTED_PROXIES']; // prettier-ignore
+    const names = ['IMPRINT_URL', 'PRIVACY_URL', 'SMTP_URL', 'MAIL_FROM', 'OIDC_ISSUER', 'OIDC_CLIENT_SECRET', 'TURNSTILE_SITE_KEY', 'TURNSTILE_SECRET_KEY', 'TRUSTED_PROXIES']; // prettier-ignore
     expect(apiOf(render(PLAIN))).to.not.have.any.keys(...names);
     expect(apiOf(render({ ...PLAIN, 'dashboard.enabled': false }))).to.include({ DASHBOARD: 'false' });
     expect(operatorOf(render({ ...PLAIN, 'publicScans.maxRunning': 5 }))).to.include({ MAX_RUNNING_PUBLIC_SCANS: '5' });

@@ -6,7 +6,8 @@ import { down } from '../api/replica.ts';
 const HTML = { accept: 'text/html,application/xhtml+xml' };
 
 describe('pages', () => {
-  const context = useContext({ publicBaseUrl: 'https://curbcut.example' });
+  const legal = { imprint: 'https://example.com/imprint', privacy: 'https://example.com/privacy?a=1&b=2' };
+  const context = useContext({ publicBaseUrl: 'https://curbcut.example', legal });
 
   const get = async (path: string, options: RequestInit = {}) => {
     const response = await fetch(context.url + path, { redirect: 'manual', ...options });
@@ -25,6 +26,16 @@ describe('pages', () => {
     expect(headers.get('strict-transport-security')).to.equal('max-age=31536000');
     expect(headers.get('cache-control')).to.equal('no-store');
     expect(headers.get('x-powered-by')).to.equal(null);
+  });
+
+  it('link to the legal notice and the privacy policy of the operator', async () => {
+    for (const path of ['/de', '/dashboard/sign-in?language=de', '/docs']) {
+      const [imprint, privacy] = path === '/docs' ? ['Legal notice', 'Privacy'] : ['Impressum', 'Datenschutz'];
+      const [, footer] = (await get(path)).text.split('<footer');
+      expect(footer, path)
+        .to.include(`<a href="https://example.com/imprint">${imprint}</a>`)
+        .and.include(`<a href="https://example.com/privacy?a=1&amp;b=2">${privacy}</a>`);
+    }
   });
 
   it('name the other languages, the canonical address and their own language', async () => {

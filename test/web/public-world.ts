@@ -97,7 +97,12 @@ export async function servePublicPages({
   turnstile?: { siteKey: string } | null;
 }): Promise<{ url: string; close(): Promise<unknown> }> {
   const app = Fastify({ forceCloseConnections: true });
-  app.decorate('settings', { publicBaseUrl: 'https://curbcut.example', dashboard: true, publicScans: { turnstile } } as Settings);
+  app.decorate('settings', {
+    publicBaseUrl: 'https://curbcut.example',
+    dashboard: true,
+    legal: {},
+    publicScans: { turnstile },
+  } as Settings);
   app.decorate('logger', silentLogger);
   app.decorate('metrics', { requestBegan: () => {}, requestEnded: () => {} } as unknown as Metrics);
   app.decorate('tracer', NO_TRACER);

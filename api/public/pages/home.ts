@@ -76,7 +76,8 @@ function whatYouGet(seconds: number | null, locale: Locale): string[] {
   return seconds === null ? [...get] : [...get.slice(0, -1), format(getIn, { time: aboutTime(seconds, locale) })];
 }
 
-function form({ locale, turnstile, typed, errors }: HomePageOptions): Html {
+function form({ request, locale, turnstile, typed, errors }: HomePageOptions): Html {
+  const { privacy } = request.server.web.legal;
   const { home } = wordsIn(locale, 'publicPages').texts;
   const errorOf = (field: string): HtmlValue => errors.find((error) => error.field === field)?.text;
   return html`<section class="card card-strong" aria-labelledby="form-title">
@@ -106,6 +107,7 @@ function form({ locale, turnstile, typed, errors }: HomePageOptions): Html {
         autocomplete: 'email',
         spellcheck: false,
       })}
+      ${privacy !== undefined && html`<p>${ui.link(wordsIn(locale, 'site').texts.privacy, privacy)}</p>`}
       ${turnstile !== null && botCheck(turnstile, locale)}
       ${ui.button({ text: home.submit, kind: 'primary' })}
     </form>
