@@ -3,6 +3,7 @@ import { MongoClient } from 'mongodb';
 import pino from 'pino';
 import { table } from './reference.ts';
 import { buildApp } from '../api/app.ts';
+import { createAnchors } from '../api/docs/render.ts';
 import { ERROR_CODES, ERRORS, VALIDATION_STATUS } from '../api/http/errors.ts';
 import { createMetrics } from '../api/metrics.ts';
 import { ScanLimitSettings } from '../platform/settings.ts';
@@ -301,6 +302,7 @@ export async function apiPage(): Promise<string> {
   const headers = headerRows(operations);
   const errors = commonErrors(operations);
   const common = { errors: errors.everywhere, headers: new Set(headers.filter(({ everywhere }) => everywhere).map(({ name }) => name)) };
+  const anchorOf = createAnchors();
   const sent = JSON.stringify(operations.map(({ requestBody }) => requestBody));
   return `${section(
     '# API reference',
@@ -308,6 +310,15 @@ export async function apiPage(): Promise<string> {
 the key from \`CURBCUT_API_KEY\`, and IDs from variables such as \`SCAN_ID\`. To generate a client, use the OpenAPI document of your
 installation, \`/openapi.json\`, as in [examples/clients](../examples/clients/README.md).`,
     'This page is generated from the code by `make docs`; `make lint` fails if it is out of date.',
+    '## Operations',
+    table(
+      ['operation', 'description'],
+      document.tags.flatMap(({ name }) =>
+        operations
+          .filter(({ tags }) => tags[0] === name)
+          .map(({ method, path, summary }) => [code(`${method.toUpperCase()} ${path}`), `[${summary}](#${anchorOf(summary)})`]),
+      ),
+    ),
     '## Authentication',
     table(
       ['name', 'where', 'meaning'],

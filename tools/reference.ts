@@ -84,7 +84,7 @@ function optionRows(): string[][] {
 
 export const referenceSections = (): string => `# Reference: options, phases, scopes, limits, errors
 
-This page is generated from the code by \`make docs\`.
+Look up every option, phase, scope, limit and error. This page is generated from the code by \`make docs\`.
 
 ## Options
 

@@ -1,7 +1,7 @@
 /** The pages of `/docs`: the contents, a page, and the results of a search. */
 import { DOCS_PATH, DOCS_SEARCH_PATH, docPath } from '../../core/web-paths.ts';
-import { breadcrumb, button, emptyState, link, textField } from '../web/components.ts';
-import { html, type Html } from '../../report/html/html.ts';
+import { breadcrumb, button, emptyState, hiddenField, link, textField } from '../web/components.ts';
+import { addressOf, html, type Html } from '../../report/html/html.ts';
 import { DOC_GROUPS, type DocPage, type Outline, type Section } from './render.ts';
 import { QUERY_MAX, RESULTS_MAX, type SearchResult } from './search.ts';
 
@@ -10,10 +10,20 @@ const HOME = 'Documentation';
 /** The way to a page below `/docs`. */
 const docsBreadcrumb = (title: string): Html => breadcrumb([{ text: HOME, href: DOCS_PATH }, { text: title }]);
 
-function searchForm(query = ''): Html {
-  const label = 'Search the documentation';
+/** A page in which people look something up. */
+interface Within {
+  name: string;
+  title: string;
+}
+
+/** A page of more headings has a search of its own. */
+const SECTIONS_MANY = 50;
+
+/** @param within searches only this page */
+function searchForm(query = '', within: Within | null = null): Html {
+  const label = within === null ? 'Search the documentation' : `Search in “${within.title}”`;
   return html`<form class="docs-search" role="search" method="get" action="${DOCS_SEARCH_PATH}">
-    ${textField({ name: 'q', label, type: 'search', value: query, maxlength: QUERY_MAX, required: true })}${button({ text: 'Search' })}
+    ${textField({ name: 'q', label, type: 'search', value: query, maxlength: QUERY_MAX, required: true })}${within !== null && hiddenField('page', within.name)}${button({ text: 'Search' })}
   </form>`;
 }
 
@@ -36,10 +46,10 @@ export const contentsPage = (pages: ReadonlyMap<string, Outline>): Html =>
     })}`;
 
 /** A page with its table of contents. */
-export const docPage = ({ title, body, sections }: DocPage): Html =>
+export const docPage = (name: string, { title, body, sections }: DocPage): Html =>
   html`${docsBreadcrumb(title)}
     <h1>${title}</h1>
-    ${searchForm()}
+    ${searchForm('', sections.length > SECTIONS_MANY ? { name, title } : null)}
     <div class="docs-page">
       ${contentsOf(sections)}
       <div class="docs-body">${body}</div>
@@ -69,11 +79,12 @@ function contentsOf(sections: readonly Section[]): Html {
   </nav>`;
 }
 
-export function searchPage(query: string, results: readonly SearchResult[]): Html {
+/** @param within the page to which the search was limited */
+export function searchPage(query: string, results: readonly SearchResult[], within: Within | null): Html {
   const shown = results.slice(0, RESULTS_MAX);
   return html`${docsBreadcrumb('Search')}
     <h1>${query === '' ? 'Search the documentation' : `Search results for “${query}”`}</h1>
-    ${searchForm(query)}
+    ${searchForm(query, within)}
     ${query !== '' && html`<p role="status">${count(results.length)}</p>`}
     ${
       query !== '' &&
@@ -84,7 +95,8 @@ export function searchPage(query: string, results: readonly SearchResult[]): Htm
         action: link('Contents of the documentation', DOCS_PATH),
       })
     }
-    ${shown.length > 0 && html`<ol class="docs-results">${shown.map(result)}</ol>`}`;
+    ${shown.length > 0 && html`<ol class="docs-results">${shown.map(result)}</ol>`}
+    ${within !== null && html`<p>${link('Search all of the documentation', addressOf(DOCS_SEARCH_PATH, { q: query }))}</p>`}`;
 }
 
 const count = (results: number): string => {

@@ -215,7 +215,7 @@ function textOf(node: Nodes): string {
 const phrasesText = (nodes: readonly PhrasingContent[]): string => nodes.map(textOf).join('');
 
 /** Names headings as GitHub does, so that the same links work there and here. */
-function createAnchors(): (heading: string) => string {
+export function createAnchors(): (heading: string) => string {
   const used = new Map<string, number>();
   return (heading) => {
     const anchor = heading

@@ -55,12 +55,15 @@ export const docsRoutes: FastifyPluginAsync = async (app) => {
     ),
   );
 
-  app.get<{ Querystring: { q?: unknown } }>(DOCS_SEARCH_PATH, async (request, reply) => {
-    const { q } = request.query;
+  app.get<{ Querystring: { q?: unknown; page?: unknown } }>(DOCS_SEARCH_PATH, async (request, reply) => {
+    const { q, page } = request.query;
     // Values that the form does not send are cut or ignored, as in the dashboard's lists.
     const query = typeof q === 'string' ? q.trim().slice(0, QUERY_MAX) : '';
     const title = query === '' ? 'Search the documentation' : `Search results for “${query}”`;
-    return reply.page(framed(request, { title, body: searchPage(query, searchDocs(await allPages(), query)) }));
+    const limited = typeof page === 'string' ? pageOf(page) : null;
+    const within = limited && { name: page as string, title: limited.title };
+    const searched = limited === null ? await allPages() : new Map([[page as string, limited]]);
+    return reply.page(framed(request, { title, body: searchPage(query, searchDocs(searched, query), within) }));
   });
 
   app.get<{ Params: { page: string } }>(docPath(':page'), async (request, reply) => {
@@ -69,7 +72,7 @@ export const docsRoutes: FastifyPluginAsync = async (app) => {
     if (page === null) throw new ApiError('not_found');
     const { title, summary: description } = page;
     return reply.fixedPage(
-      await once(docPath(name), async () => framed(request, { title, description, indexed: true, body: docPage(page) })),
+      await once(docPath(name), async () => framed(request, { title, description, indexed: true, body: docPage(name, page) })),
     );
   });
 };

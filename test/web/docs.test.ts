@@ -28,7 +28,14 @@ describe('the documentation', function () {
     expect(await page.getByRole('heading', { name: 'Verify a request' }).isVisible()).to.equal(true);
     await page.getByRole('navigation', { name: 'You are here' }).getByRole('link', { name: 'Documentation' }).click();
     await page.getByRole('link', { name: 'API reference' }).click();
-    await page.getByRole('heading', { level: 1, name: /API reference/ }).waitFor();
+    await page.getByRole('searchbox', { name: 'Search in “API reference”' }).fill('secret /v1/webhooks');
+    await page.keyboard.press('Enter');
+    const results = page.locator('.docs-results a');
+    await page.getByRole('link', { name: 'Search all of the documentation' }).waitFor();
+    for (const href of await results.evaluateAll((links) => links.map((one) => one.getAttribute('href'))))
+      expect(href).to.match(/^\/docs\/api#/);
+    await page.getByRole('link', { name: 'API reference: Replace the secret of a webhook' }).click();
+    await page.waitForURL(/\/docs\/api#replace-the-secret-of-a-webhook$/);
   });
 
   it('shows results of a search accessibly, and says if there are none', async () => {
