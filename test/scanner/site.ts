@@ -155,3 +155,13 @@ export function found(page: ReportPage | undefined): string[] {
     )
     .sort();
 }
+
+/** What a page has in a state, as `rule selector`; `?` in front of what needs review. */
+export const inStates = ({ violations, needs_review }: TestedPage): string[] =>
+  [violations, needs_review].flatMap((list, at) =>
+    list.flatMap(({ rule, nodes }) =>
+      nodes.flatMap(({ state, selector, shadow_path }) =>
+        state === undefined ? [] : [`${at === 1 ? '?' : ''}${rule} ${[...shadow_path, selector].join(' >>> ')}`],
+      ),
+    ),
+  );

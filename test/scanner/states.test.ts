@@ -5,27 +5,14 @@ import { rootCausesOf } from '../../report/causes/root-causes.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import type { StateKind } from '../../core/scan/states.ts';
 import type { TestedPage } from '../../report/schema/page.ts';
-import { FAULT, html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
+import { FAULT, html, inStates, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
-/** What a page has in a state, as `rule selector`; `?` in front of what needs review. */
-const inStates = ({ violations, needs_review }: TestedPage, kind?: StateKind): string[] =>
-  [violations, needs_review].flatMap((list, at) =>
-    list.flatMap(({ rule, nodes }) =>
-      nodes.flatMap(({ state, selector }) =>
-        state === undefined || (kind !== undefined && state.kind !== kind) ? [] : [`${at === 1 ? '?' : ''}${rule} ${selector}`],
-      ),
-    ),
-  );
 const results = ({ states = [] }: TestedPage): string[] =>
   states.map(({ kind, result, reason }) => [kind, result, ...(reason === undefined ? [] : [reason])].join(' '));
 
 const style = (css: string): { head: string } => ({ head: `<style>${css}</style>` });
 /** A page whose hint cannot be read in the dark. */
 const DIM = style('@media (prefers-color-scheme: dark) { body { background: #111; color: #eee } } .h { color: #444 }');
-const page = (body: string, css = ''): string => html(body, style(css));
-
-/** A template of its own. */
-const pathOf = (at: number): string => `/case${String.fromCharCode(97 + at)}`;
 
 describe('states of pages', () => {
   let site: Site;
@@ -35,122 +22,6 @@ describe('states of pages', () => {
     site = await openSite(routes);
     return testedOf((await scan(`${site.origin}/`, { maxPages: 20, ...options }, { workers: 2 })).pages);
   }
-
-  describe('in the dark', () => {
-    const DARK: readonly [name: string, page: string, found: string[], result: string][] = [
-      ['a text that is too dim', html('<p class="h">Hint</p>', DIM), ['color-contrast p'], 'tested'],
-      [
-        'a text that was too dim before',
-        page('<p>Hint</p>', ':root { color-scheme: dark light } p { color: #aaa; background: #fff }'),
-        [],
-        'tested',
-      ],
-      [
-        'a transition',
-        page(
-          '<p>Hint</p>',
-          'p { color: #000; transition: color 9s } @media (prefers-color-scheme: dark) { body { background: #000 } p { color: #fff } }',
-        ),
-        [],
-        'tested',
-      ],
-      [
-        'a link to a style sheet',
-        html('<p class="h">Hint</p>', {
-          head: '<link rel="stylesheet" media="(prefers-color-scheme: dark)" href="/dark.css"><style>.h { color: #222 }</style>',
-        }),
-        ['color-contrast p'],
-        'tested',
-      ],
-      ['a page without a dark scheme', page('<p>Hint</p>', 'p { color: #222 }'), [], 'nothing'],
-    ];
-    for (const [name, body, found, result] of DARK)
-      it(`finds what is right about ${name}`, async () => {
-        const [tested] = await pages(
-          {
-            '/': body,
-            '/dark.css': (_request, response) => void response.setHeader('content-type', 'text/css').end('body { background: #000 }'),
-          },
-          { states: ['dark'] },
-        );
-        expect([inStates(tested!), results(tested!)]).to.deep.equal([found, [`dark ${result}`]]);
-      });
-  });
-
-  const WORDS = 'Some words that are a text and go on for quite a while, so that they need several lines in a narrow window.';
-  const NARROW: readonly [name: string, page: string, found: string[]][] = [
-    ['a text of a fixed width', page(`<div>${WORDS}</div>`, 'div { width: 900px }'), ['reflow div']],
-    [
-      'a button beyond the side',
-      page('<form><button>Send</button></form>', 'button { margin-left: 300px; width: 100px }'),
-      ['reflow button'],
-    ],
-    [
-      'a text that does not wrap in a box that scrolls',
-      page(`<div><p>${WORDS}</p></div>`, 'div { overflow: auto } p { white-space: nowrap }'),
-      ['reflow p'],
-    ],
-    ['a text that wraps', page(`<div>${WORDS}</div>`, 'div { max-width: 900px }'), []],
-    ['a wide table', page(`<table><tr>${'<td>Heading</td>'.repeat(20)}</tr></table>`), []],
-    [
-      'a wide table in a box that grows with it',
-      page(`<div><p>${WORDS}</p><table><tr>${'<td>Heading</td>'.repeat(20)}</tr></table></div>`, 'div { display: inline-block }'),
-      [],
-    ],
-    ['code', page(`<pre>${'x'.repeat(200)}</pre>`), []],
-    ['a picture', page('<img src="/x.png" alt="X">', 'img { width: 900px }'), []],
-    [
-      'cards that scroll to the side',
-      page(`<div><p>${WORDS}</p><p>${WORDS}</p></div>`, 'div { display: flex; overflow: auto } p { flex: none; width: 250px }'),
-      [],
-    ],
-    ['a drawer beyond the side', page(`<nav>${WORDS}</nav>`, 'nav { position: absolute; left: 100%; width: 200px }'), []],
-    [
-      'a text that is hidden for the eye',
-      page(`<p>${WORDS}</p>`, 'p { position: absolute; width: 1px; height: 1px; overflow: hidden; white-space: nowrap }'),
-      [],
-    ],
-    ['a text in a box of a fixed height', page(`<div>${WORDS}</div>`, 'div { height: 45px; overflow: hidden }'), ['?text-cut div']],
-    ['a text that was cut before', page(`<div>${WORDS}</div>`, 'div { height: 10px; overflow: hidden }'), []],
-    ['an ellipsis', page(`<div>${WORDS}</div>`, 'div { overflow: hidden; white-space: nowrap; text-overflow: ellipsis }'), []],
-    ['a box that grows', page(`<div>${WORDS}</div>`, 'div { min-height: 20px; overflow: hidden }'), []],
-    ['a slide', page(`<div class="carousel"><p>${WORDS}</p></div>`, 'div { height: 40px; overflow: hidden }'), []],
-  ];
-  const SPACED: readonly [name: string, page: string, found: string[]][] = [
-    [
-      'a text in a box of a fixed height',
-      page(`<div>${WORDS}</div>`, 'div { width: 480px; height: 44px; overflow: hidden; line-height: 1.3 }'),
-      ['?text-spacing div'],
-    ],
-    [
-      'a button of a fixed width',
-      page('<button>Send the form now</button>', 'button { width: 130px; overflow: hidden; white-space: nowrap }'),
-      ['?text-spacing button'],
-    ],
-    ['a box that grows', page(`<div>${WORDS}</div>`, 'div { width: 400px; min-height: 44px; overflow: hidden }'), []],
-    ['a box that scrolls', page(`<div tabindex="0">${WORDS}</div>`, 'div { width: 400px; height: 44px; overflow: auto }'), []],
-    ['a moving text', page(`<marquee>${WORDS}</marquee>`), []],
-    ['leading that is cut', page('<p>Word</p>', 'p { height: 19px; overflow: hidden; line-height: 1.1 }'), []],
-  ];
-  for (const [kind, cases] of [
-    ['reflow', NARROW],
-    ['spacing', SPACED],
-  ] as const)
-    describe(`in the state ${kind}`, () => {
-      let all: TestedPage[];
-      before(async () => {
-        const links = cases.map((_, at) => `<a href="${pathOf(at)}">case</a>`).join(' ');
-        const routes = Object.fromEntries(cases.map(([, body], at) => [pathOf(at), body]));
-        const local = await openSite({ '/': html(links), ...routes });
-        all = testedOf((await scan(`${local.origin}/`, { maxPages: 50, states: [kind] }, { workers: 2 })).pages);
-        await local.close();
-      });
-      for (const [at, [name, , found]] of cases.entries())
-        it(`finds what is right about ${name}`, () => {
-          const tested = all.find(({ url }) => url.endsWith(pathOf(at)))!;
-          expect([inStates(tested), results(tested)]).to.deep.equal([found, [`${kind} tested`]]);
-        });
-    });
 
   it('need review and count for nothing unless the scan names them', async () => {
     const body = html('<p class="h">Hint</p>', DIM);

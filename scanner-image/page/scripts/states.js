@@ -31,10 +31,13 @@ function hasDark() {
 
 // Text that boxes cut, and what is wider than the window. Positions are those of glyphs, without the leading of lines.
 
-const { contentOf, isElement, isSeen, parentOf, nameOf, boxOf, roots } = globalThis.curbcutSeen;
+const { containerOf, contentOf, isElement, isSeen, nameOf, boxOf, roots, within } = globalThis.curbcutSeen;
 const RULES = globalThis.curbcutOwnRules;
 const styleOf = (element) => getComputedStyle(element);
-const closest = (element, selector) => Element.prototype.closest.call(element, selector);
+/** The element in which a node is displayed. */
+const outerOf = (node) => (containerOf(node) instanceof ShadowRoot ? containerOf(node).host : containerOf(node));
+/** Whether an element matches a selector, or is displayed in one that does. */
+const isIn = (element, selector) => within(element, (at) => Element.prototype.matches.call(at, selector));
 
 /** WCAG 1.4.10 excepts what needs two dimensions for its use or meaning. */
 const EXEMPT =
@@ -69,7 +72,7 @@ function isSeenNow(element) {
 function* linesOfTexts(root) {
   for (const node of contentOf(root)) {
     if (isElement(node) || !/\S/.test(node.data)) continue;
-    const parent = isElement(parentOf(node)) ? parentOf(node) : parentOf(node).host;
+    const parent = outerOf(node);
     if (!isSeenNow(parent)) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
@@ -79,6 +82,7 @@ function* linesOfTexts(root) {
 }
 
 const cutsWith = (value) => value === 'hidden' || value === 'clip';
+const scrollsWith = (value) => value === 'auto' || value === 'scroll';
 
 /** The boxes around a text that cut what exceeds them, up to one that scrolls. Null: one shortens or moves it. */
 function cuttersOf(at) {
@@ -90,19 +94,23 @@ function cuttersOf(at) {
 function findCutters(at) {
   const { overflowX, overflowY, display, position, textOverflow, webkitLineClamp } = styleOf(at);
   const sides = display === 'inline' || display === 'contents' ? [] : [overflowX, overflowY];
-  if (position === 'fixed' || sides.some((value) => value === 'auto' || value === 'scroll')) return [];
-  const around = cuttersOf(at.assignedSlot ?? parentOf(at).host ?? parentOf(at));
-  if (!sides.some(cutsWith) || around === null) return around;
-  if (textOverflow !== 'clip' || webkitLineClamp !== 'none' || closest(at, MOVES) !== null) return null;
-  return [{ box: boxOf(at), across: cutsWith(overflowX), down: cutsWith(overflowY) }, ...around];
+  const own = { box: boxOf(at), across: sides.length > 0 && cutsWith(overflowX), down: sides.length > 0 && cutsWith(overflowY) };
+  const cuts = own.across || own.down;
+  if (cuts && (textOverflow !== 'clip' || webkitLineClamp !== 'none' || isIn(at, MOVES))) return null;
+  if (position === 'fixed' || sides.some(scrollsWith)) return cuts ? [own] : [];
+  // Boxes between an element and the one by which it is placed do not cut it.
+  const around = cuttersOf(position === 'absolute' ? at.offsetParent : outerOf(at));
+  return cuts && around !== null ? [own, ...around] : around;
 }
 
-/** How many pixels of a text boxes around it cut. 0: none, or it is elsewhere, shortened with an ellipsis, or moves. */
+/** How many pixels of a text boxes around it cut. Null: it is elsewhere, shortened with an ellipsis, or moves. */
 function cutOf({ parent, lines }) {
+  const cutters = cuttersOf(parent);
+  if (cutters === null) return null;
   let most = 0;
-  for (const { box, across, down } of cuttersOf(parent) ?? []) {
+  for (const { box, across, down } of cutters) {
     if (!lines.some(({ left, right, top, bottom }) => right > box.left && left < box.right && bottom > box.top && top < box.bottom))
-      return 0;
+      return null;
     for (const { left, right, top, bottom } of lines) {
       if (across) most = Math.max(most, box.left - left, right - box.right);
       if (down) most = Math.max(most, box.top - top, bottom - box.bottom);
@@ -111,14 +119,12 @@ function cutOf({ parent, lines }) {
   return most;
 }
 
+/** How much is cut of the texts that are complete at rest, by their node. */
 let cutsAtRest = new Map();
 
-/** The parents of texts that are cut now and were not at rest. */
+/** The parents of texts that are cut now and were complete at rest. */
 function newlyCut(least) {
-  const cut = [...linesOfTexts(document)].filter((text) => {
-    const before = cutsAtRest.get(text.node);
-    return before !== undefined && before <= TOLERANCE && cutOf(text) - before > least;
-  });
+  const cut = [...linesOfTexts(document)].filter((text) => (cutOf(text) ?? 0) - (cutsAtRest.get(text.node) ?? Infinity) > least);
   return [...new Set(cut.map(({ parent }) => parent))];
 }
 
@@ -132,42 +138,44 @@ function isExcused(element) {
   return [...element.querySelectorAll(EXEMPT)].some((part) => beyond(boxOf(part)) > TOLERANCE && own - beyond(boxOf(part)) < EXCUSED);
 }
 
+const exceeds = (box) => beyond(box) > TOLERANCE && !isOutside(box);
+
 /** Whether what an element says or offers begins in the window and exceeds it. */
 function isTooWide(element) {
-  const exceeds = (box) => beyond(box) > TOLERANCE && !isOutside(box);
   const isControl = (node) => isElement(node) && CONTROLS.has(nameOf(node)) && isSeen(node) && exceeds(boxOf(node));
   if (isControl(element) || [...contentOf(element)].some(isControl)) return true;
-  return [...linesOfTexts(element)].some(({ parent, lines }) => closest(parent, EXEMPT) === null && lines.some(exceeds));
+  return [...linesOfTexts(element)].some(({ parent, lines }) => !isIn(parent, EXEMPT) && lines.some(exceeds));
 }
 
 /** The outermost elements that make the document wider than the window, and texts that scroll to the side in a box. */
 function tooWide() {
-  const found = [];
-  const excused = [];
+  const found = new Set();
+  const excused = new Set();
+  const isInOne = (node, elements) => within(node, (at) => elements.has(at));
   const { scrollWidth } = document.scrollingElement ?? document.documentElement;
-  if (scrollWidth > innerWidth + TOLERANCE) {
-    for (const node of contentOf(document)) {
-      if (!isElement(node) || ['html', 'head', 'body'].includes(nameOf(node)) || closest(node, EXEMPT) !== null) continue;
-      if ([...found, ...excused].some((other) => other.contains(node)) || !isSeen(node)) continue;
-      const box = boxOf(node);
-      if (beyond(box) <= TOLERANCE || isOutside(box) || clipperOf(node) !== null) continue;
-      if (isExcused(node)) excused.push(node);
-      else if (isTooWide(node)) found.push(node);
+  const isWide = scrollWidth > innerWidth + TOLERANCE;
+  for (const node of isWide ? contentOf(document) : []) {
+    if (!isElement(node) || ['html', 'head', 'body'].includes(nameOf(node)) || !exceeds(boxOf(node))) continue;
+    if (isInOne(node, found) || isInOne(node, excused) || isIn(node, EXEMPT) || !isSeen(node) || clipperOf(node) !== null) continue;
+    if (isExcused(node)) excused.add(node);
+    else if (isTooWide(node)) found.add(node);
+  }
+  for (const { node, parent, lines } of linesOfTexts(document)) {
+    if (isIn(parent, EXEMPT) || isInOne(parent, found)) continue;
+    const clipper = clipperOf(parent);
+    if (clipper === null) {
+      // Such as a long word in a box that is not too wide.
+      if (isWide && lines.some(exceeds) && !isInOne(parent, excused)) found.add(parent);
+    } else if (wordsOf(node) >= WORDS * lines.length && !cutsWith(styleOf(clipper).overflowX) && !isIn(clipper, `${EXEMPT}, ${MOVES}`)) {
+      if (lines.some(({ width }) => width > innerWidth + TOLERANCE)) found.add(parent);
     }
   }
-  for (const text of linesOfTexts(document)) {
-    const { node, parent, lines } = text;
-    if (closest(parent, EXEMPT) !== null || found.some((other) => other.contains(parent)) || wordsOf(node) < WORDS * lines.length) continue;
-    const clipper = clipperOf(parent);
-    const scrolls = clipper !== null && !cutsWith(styleOf(clipper).overflowX) && closest(clipper, `${EXEMPT}, ${MOVES}`) === null;
-    if (scrolls && lines.some(({ width }) => width > innerWidth + TOLERANCE)) found.push(parent);
-  }
-  return [...new Set(found)];
+  return [...found];
 }
 
 /** The nearest box around an element that does not show what exceeds its sides. */
 function clipperOf(element) {
-  for (let at = parentOf(element); isElement(at) && nameOf(at) !== 'body'; at = parentOf(at))
+  for (let at = outerOf(element); isElement(at) && nameOf(at) !== 'body'; at = outerOf(at))
     if (styleOf(at).overflowX !== 'visible') return at;
   return null;
 }
@@ -203,30 +211,44 @@ function foundBoxes() {
   return JSON.stringify([...found].map(([path, element]) => [path, globalThis.curbcutDescribe.describe(element, 0).box]));
 }
 
-const SPACING = new CSSStyleSheet();
-SPACING.replaceSync(`* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }
+function styleSheet(css) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  return sheet;
+}
+const SPACING = styleSheet(`* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }
 p { margin-block-end: 2em !important }`);
-const spaced = new Set();
+const CANVAS = styleSheet(':root { background-color: canvas }');
+
+let adopted = [];
+function adopt(sheet, into) {
+  for (const root of into) root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+  adopted.push([sheet, into]);
+}
+
+const paints = (element) => styleOf(element).backgroundColor !== 'rgba(0, 0, 0, 0)' || styleOf(element).backgroundImage !== 'none';
 
 globalThis.curbcut = {
   ...globalThis.curbcut,
   hasDark,
   rememberCuts() {
     begin();
-    cutsAtRest = new Map([...linesOfTexts(document)].map((text) => [text.node, cutOf(text)]));
+    const cuts = [...linesOfTexts(document)].map((text) => [text.node, cutOf(text)]);
+    cutsAtRest = new Map(cuts.filter(([, cut]) => cut !== null && cut <= TOLERANCE));
   },
   /** @param total limits the HTML of the results, in characters */
   reflow: (total) => begin() ?? resultsOf([['reflow', tooWide()]], [['text-cut', newlyCut(LEAST_CUT)]], total),
-  space() {
-    for (const root of roots()) {
-      root.adoptedStyleSheets = [...root.adoptedStyleSheets, SPACING];
-      spaced.add(root);
-    }
-  },
+  space: () => adopt(SPACING, roots()),
   spacing: (total) => begin() ?? resultsOf([], [['text-spacing', newlyCut(LEAST_MORE)]], total),
-  unspace() {
-    for (const root of spaced) root.adoptedStyleSheets = root.adoptedStyleSheets.filter((sheet) => sheet !== SPACING);
-    spaced.clear();
+  /** axe-core takes the canvas for white, which a dark colour scheme paints dark if the page does not paint it. */
+  paintCanvas() {
+    if (![document.documentElement, document.body].some((element) => element !== null && paints(element))) adopt(CANVAS, [document]);
+  },
+  /** Takes the style sheets of states away. */
+  undress() {
+    for (const [sheet, into] of adopted)
+      for (const root of into) root.adoptedStyleSheets = root.adoptedStyleSheets.filter((one) => one !== sheet);
+    adopted = [];
   },
   foundBoxes,
 };

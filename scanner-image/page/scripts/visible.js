@@ -116,6 +116,7 @@ globalThis.curbcutSeen = {
   getter,
   nameOf,
   parentOf,
+  containerOf,
   typeOf,
   attributeOf,
   boxOf,

@@ -77,13 +77,14 @@ const STATES: Readonly<Record<StateKind, State>> = {
       const { sheetText } = traffic.requests;
       if (!(await evaluate<boolean>(world, 'curbcut.hasDark()')) && !(await readsDark(facts.foreignSheets, sheetText))) return null;
       await target.page.emulateMedia({ colorScheme: 'dark' });
-      await evaluate(world, STILL);
+      await evaluate(world, `curbcut.paintCanvas(), ${STILL}`);
       const options = { ...deps.options, runOnly: { type: 'rule' as const, values: ['color-contrast'] }, rules: {} };
       const { results } = await testDocument(target, world, { ...deps, options }, { msLeft: clock.left, sheetText });
       // What cannot be decided in the dark cannot be decided at rest either.
       return { violations: toPageFindings(results).violations, needsReview: [] };
     },
-    restore: ({ target }) => target.page.emulateMedia({ colorScheme: 'light' }),
+    restore: ({ target }, { world }) =>
+      Promise.all([target.page.emulateMedia({ colorScheme: 'light' }), evaluate(world, 'curbcut.undress()')]),
     steps: [{ color_scheme: 'dark' }],
   },
   reflow: {
@@ -102,7 +103,7 @@ const STATES: Readonly<Record<StateKind, State>> = {
       await evaluate(page.world, 'curbcut.rememberCuts(), curbcut.space()');
       return foundBy(tab, page, 'spacing');
     },
-    restore: (_tab, { world }) => evaluate(world, 'curbcut.unspace()'),
+    restore: (_tab, { world }) => evaluate(world, 'curbcut.undress()'),
     steps: [{ text_spacing: 'WCAG 1.4.12' }],
   },
 };
