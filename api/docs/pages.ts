@@ -23,7 +23,8 @@ const SECTIONS_MANY = 50;
 function searchForm(query = '', within: Within | null = null): Html {
   const label = within === null ? 'Search the documentation' : `Search in “${within.title}”`;
   return html`<form class="docs-search" role="search" method="get" action="${DOCS_SEARCH_PATH}">
-    ${textField({ name: 'q', label, type: 'search', value: query, maxlength: QUERY_MAX, required: true })}${within !== null && hiddenField('page', within.name)}${button({ text: 'Search' })}
+    ${textField({ name: 'q', label, type: 'search', value: query, maxlength: QUERY_MAX, required: true })}
+    ${within && hiddenField('page', within.name)}${button({ text: 'Search' })}
   </form>`;
 }
 
