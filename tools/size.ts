@@ -14,7 +14,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   report: { production: 16152, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 9235, tests: 635 },
-  api: { production: 26440, tests: 2406 },
+  api: { production: 26440, tests: 2426 },
   operator: { production: 11713, tests: 8731 },
   'scanner-image': { production: 13890, tests: 3662 },
   cli: { production: 5499, tests: 366 },

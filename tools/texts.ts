@@ -6,8 +6,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { createScanForm } from '../api/dashboard/scans/scan-form.ts';
+import { SCOPE_MEANINGS } from '../core/accounts.ts';
+import { AUDIT_ACTIONS } from '../core/audit-actions.ts';
 import { PASSWORD_PROBLEMS } from '../core/passwords.ts';
 import { BASELINE_TEXT, CHECK_DOUBTS, NOTHING_TO_FIX } from '../core/scan/baseline.ts';
+import { TIME_PROBLEMS } from '../core/schedule/recurrence.ts';
 import { type Catalogue, CATALOGUES, keyOf } from '../api/web/texts.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -39,6 +42,7 @@ export function textsInCode(): Map<string, string | null> {
     fields.flatMap(({ label, description }) => [label, description ?? []].flat()),
   );
   for (const text of [...ofCommands, ...ofForm]) texts.set(text, null);
+  for (const text of [SCOPE_MEANINGS, AUDIT_ACTIONS, TIME_PROBLEMS].flatMap(Object.values<string>)) texts.set(text, null);
   return texts;
 }
 

@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { type AccountNotice, NOTICE_OF_ACTION } from '../../core/audit-actions.ts';
 import type { NewAuditEntry } from '../../stores/accounts/audit.ts';
 import { auditNetwork } from '../http/networks/networks.ts';
+import { t } from '../web/texts.ts';
 import type { SignedIn, SignInMethod } from '../../stores/accounts/sessions.ts';
 
 const METHODS: Readonly<Record<SignInMethod, string>> = { password: 'password', oidc: 'identity provider', passkey: 'passkey' };
@@ -112,10 +113,16 @@ const SYSTEMS: readonly [pattern: RegExp, name: string][] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** Returns text such as "Firefox on Linux" for a User-Agent header. */
+const find = (list: typeof BROWSERS, userAgent: string): string | undefined => list.find(([pattern]) => pattern.test(userAgent))?.[1];
+
+/** Returns text such as "Firefox on Linux" for a User-Agent header, in English, as entries and mails have it. */
 export function browserName(userAgent: string): string {
-  const find = (list: typeof BROWSERS): string | undefined => list.find(([pattern]) => pattern.test(userAgent))?.[1];
-  const browser = find(BROWSERS) ?? 'Unknown browser';
-  const system = find(SYSTEMS);
+  const [browser = 'Unknown browser', system] = [find(BROWSERS, userAgent), find(SYSTEMS, userAgent)];
   return system === undefined ? browser : `${browser} on ${system}`;
+}
+
+/** The same in the language of the reader. */
+export function shownBrowser(userAgent: string): string {
+  const [browser = t`Unknown browser`, system] = [find(BROWSERS, userAgent), find(SYSTEMS, userAgent)];
+  return system === undefined ? browser : t`${browser} on ${system}`;
 }

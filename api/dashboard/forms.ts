@@ -3,13 +3,26 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { validationTextForUsers } from '../../core/validation-texts.ts';
 import type { ValidationItem } from '../http/errors.ts';
-import { breadcrumb, errorSummary, type FormError, hiddenField, notice, textField, titleWithErrors } from '../web/components.ts';
+import {
+  actions,
+  breadcrumb,
+  button,
+  errorSummary,
+  type FormError,
+  hiddenField,
+  linkButton,
+  notice,
+  selectField,
+  textField,
+  titleWithErrors,
+} from '../web/components.ts';
 import { html, type Html, type HtmlValue } from '../../report/html/html.ts';
+import { DEFAULT_LOCALE, LOCALES } from '../../core/scan/locales.ts';
+import { wordsIn } from '../../report/words/words.ts';
 import { isUuid, uuidOf } from '../../core/uuid.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import type { Form } from '../web/html-scope.ts';
 import { dashboardPage, type DashboardPageOptions } from '../web/layout.ts';
-import { DEFAULT_LOCALE } from '../../core/scan/locales.ts';
 import { currentLocale } from '../../report/words/current.ts';
 import { count, english, forms, t, tr } from '../web/texts.ts';
 
@@ -28,6 +41,16 @@ export function csrfField({ viewer }: FastifyRequest): Html {
   return hiddenField('_csrf', viewer.csrfToken);
 }
 
+/** A form with the token of the session. @param fields hidden ones, by name */
+export const postForm = (request: FastifyRequest, action: string, body: HtmlValue, fields: Readonly<Record<string, string>> = {}): Html =>
+  html`<form method="post" action="${action}" novalidate>
+    ${csrfField(request)}${Object.entries(fields).map(([name, value]) => hiddenField(name, value))} ${body}
+  </form>`;
+
+/** Asks before something ends for good. @param options.keep the page that the other way leads to */
+export const endForm = (request: FastifyRequest, { action, text, keep }: { action: string; text: string; keep: string }): Html =>
+  postForm(request, action, actions(button({ text, kind: 'danger' }), linkButton({ text: t`Keep it`, href: keep, kind: 'quiet' })));
+
 /** The field for an e-mail address; by default the one that people sign in with. */
 export const emailField = (errors: readonly FormError[], more: Partial<Parameters<typeof textField>[0]>): Html =>
   textField({
@@ -39,6 +62,19 @@ export const emailField = (errors: readonly FormError[], more: Partial<Parameter
     spellcheck: false,
     error: errorOf(errors, 'email'),
     ...more,
+  });
+
+/** The error of a field that has no e-mail address. */
+export const wrongEmail = (): string => t`Enter an e-mail address such as name@example.com.`;
+
+/** The field for the language in which a person reads. */
+export const languageField = (value: string): Html =>
+  selectField({
+    name: 'locale',
+    label: t`Language`,
+    required: true,
+    value,
+    choices: LOCALES.map((one) => ({ value: one, text: wordsIn(one, 'site').texts.name, lang: one })),
   });
 
 /** The account of a form for a password, for password managers. */

@@ -1,7 +1,6 @@
 /** How the dashboard names roles, and actors: users by their addresses, API keys by their names. */
 import { keyIdOf, type Role, ROLES } from '../../core/accounts.ts';
-import type { Choice } from '../web/components.ts';
-import { m, tr } from '../web/texts.ts';
+import { m, t, tr } from '../web/texts.ts';
 import type { ScopedStores } from '../accounts/scoped-stores.ts';
 
 /** Returns the name of an actor for people. */
@@ -17,8 +16,8 @@ export async function actorNames<T>(
   const names = ids.size === 0 ? new Map<string, string>() : await keys.names([...ids]);
   return (actor) => {
     const id = keyIdOf(actor);
-    if (id === null) return actor === 'manifest' ? 'Manifest' : actor;
-    return `API key ${names.get(id) ?? id}`;
+    if (id === null) return actor === 'manifest' ? t`Manifest` : actor;
+    return t`API key ${names.get(id) ?? id}`;
   };
 }
 
@@ -30,12 +29,6 @@ export const ROLE_TEXTS: Readonly<Record<Role, { name: string; may: string }>> =
 
 /** A role and what it may do. */
 export const roleText = (role: Role): string => `${tr(ROLE_TEXTS[role].name)}: ${tr(ROLE_TEXTS[role].may)}`;
-
-/** The roles as choices of a field. */
-export const ROLE_CHOICES: readonly Choice[] = ROLES.map((role) => ({
-  value: role,
-  text: `${ROLE_TEXTS[role].name}: ${ROLE_TEXTS[role].may}`,
-}));
 
 /** Returns the role of a form field; null if the field names no role. */
 export const roleOf = (text: string): Role | null => ROLES.find((role) => role === text) ?? null;

@@ -160,11 +160,11 @@ export function dashboardPage({ request, title, active, body, scripts }: Dashboa
           </nav>`
         }
       </header>
-      <main id="main" tabindex="-1">${body}</main>
+      <main id="main" tabindex="-1" data-stopped="${t`This page is no longer refreshed. Reload it to see the current state.`}">${body}</main>
       <footer class="site-footer">
         <div class="site-footer-inner">
           <p>${texts.footer}</p>
-          <p data-zone-name hidden>Times are in the zone of your browser: </p>
+          <p data-zone-name hidden>${t`Times are in the zone of your browser:`} </p>
           <p><a href="${DOCS_PATH}">${texts.documentation}</a></p>
           ${legalFooter(request.server.web.legal, locale)}
         </div>

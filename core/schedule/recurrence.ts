@@ -5,9 +5,6 @@ import { parseSchedule } from './times.ts';
 export const FREQUENCIES = ['hour', 'day', 'weekdays', 'week', 'month', 'cron'] as const;
 export type Frequency = (typeof FREQUENCIES)[number];
 
-/** In the order of cron: 0 is Sunday. */
-export const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
-
 /** What a form has. Fields that the frequency does not use are kept, but mean nothing. */
 export interface TypedTimes {
   frequency: Frequency;
@@ -27,6 +24,15 @@ export const DEFAULT_TIMES: TypedTimes = { frequency: 'week', time: '08:00', min
 
 export type ReadTimes = { ok: true; schedule: string } | { ok: false; field: Exclude<keyof TypedTimes, 'frequency'>; message: string };
 
+/** What is wrong with a field of the form, as the form says it. */
+export const TIME_PROBLEMS = {
+  minute: 'Enter a minute from 0 to 59.',
+  time: 'Enter a time of the day from 00:00 to 23:59, such as 08:30.',
+  weekday: 'Choose a day of the week.',
+  day: 'Enter a day of the month from 1 to 31.',
+} as const;
+const wrong = (field: keyof typeof TIME_PROBLEMS): ReadTimes => ({ ok: false, field, message: TIME_PROBLEMS[field] });
+
 const wholeUpTo = (text: string, max: number): number | null => (/^\d{1,2}$/.test(text) && Number(text) <= max ? Number(text) : null);
 
 /** The cron expression of what was typed. */
@@ -37,10 +43,10 @@ export function readTimes({ frequency, time, minute, weekday, day, cron }: Typed
   }
   if (frequency === 'hour') {
     const at = wholeUpTo(minute, 59);
-    return at === null ? { ok: false, field: 'minute', message: 'Enter a minute from 0 to 59.' } : { ok: true, schedule: `${at} * * * *` };
+    return at === null ? wrong('minute') : { ok: true, schedule: `${at} * * * *` };
   }
   const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(time) ?? [];
-  if (hours === undefined) return { ok: false, field: 'time', message: 'Enter a time of the day from 00:00 to 23:59, such as 08:30.' };
+  if (hours === undefined) return wrong('time');
   const at = `${Number(minutes)} ${Number(hours)}`;
   switch (frequency) {
     case 'day':
@@ -48,12 +54,10 @@ export function readTimes({ frequency, time, minute, weekday, day, cron }: Typed
     case 'weekdays':
       return { ok: true, schedule: `${at} * * 1-5` };
     case 'week':
-      if (wholeUpTo(weekday, 6) === null) return { ok: false, field: 'weekday', message: 'Choose a day of the week.' };
-      return { ok: true, schedule: `${at} * * ${Number(weekday)}` };
+      return wholeUpTo(weekday, 6) === null ? wrong('weekday') : { ok: true, schedule: `${at} * * ${Number(weekday)}` };
     case 'month': {
       const number = wholeUpTo(day, 31);
-      if (number === null || number === 0) return { ok: false, field: 'day', message: 'Enter a day of the month from 1 to 31.' };
-      return { ok: true, schedule: `${at} ${number} * *` };
+      return number === null || number === 0 ? wrong('day') : { ok: true, schedule: `${at} ${number} * *` };
     }
   }
 }
@@ -78,25 +82,6 @@ export function typedTimes(schedule: string): TypedTimes {
   if (weekday === '*') return { ...daily, frequency: 'day' };
   if (/^(1-5|mon-fri)$/i.test(weekday)) return { ...daily, frequency: 'weekdays' };
   return number === null ? own : { ...daily, frequency: 'week', weekday: String(number) };
-}
-
-/** A cron expression in words; null if it has no simple ones. */
-export function timesInWords(schedule: string): string | null {
-  const { frequency, time, minute, weekday, day } = typedTimes(schedule);
-  switch (frequency) {
-    case 'cron':
-      return null;
-    case 'hour':
-      return minute === '0' ? 'Every hour' : `Every hour at minute ${minute}`;
-    case 'day':
-      return `Every day at ${time}`;
-    case 'weekdays':
-      return `Monday to Friday at ${time}`;
-    case 'week':
-      return `Every ${WEEKDAYS[Number(weekday)]} at ${time}`;
-    case 'month':
-      return `Every month on day ${day} at ${time}`;
-  }
 }
 
 /** The next times of a schedule; fewer if there are fewer. Empty if the schedule is invalid. */

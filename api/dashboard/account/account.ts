@@ -3,7 +3,6 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { LOCALES } from '../../../core/scan/locales.ts';
 import { timeZoneOf } from '../../../core/schedule/cron/time-zone.ts';
 import { ACCOUNT_PATH, MAILS_PATH } from '../../../core/web-paths.ts';
-import { wordsIn } from '../../../report/words/words.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User } from '../../../stores/accounts/users.ts';
 import { ownStoresOf } from '../../accounts/scoped-stores.ts';
@@ -24,22 +23,23 @@ import {
 } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
-import { browserName, recordForUser } from '../audit.ts';
-import { csrfField, doneOf, errorOf, signInOf, titledPage } from '../forms.ts';
+import { recordForUser, shownBrowser } from '../audit.ts';
+import { csrfField, doneOf, errorOf, languageField, postForm, signInOf, titledPage } from '../forms.ts';
 import { confirmPassword, NEW_PASSWORD, newPasswordErrors, newPasswordField, passwordField, wrongPassword } from '../passwords.ts';
 import { RESET_PATH } from '../sign-in/reset-password.ts';
 import { continued, startSession } from '../sign-in/start-session.ts';
 import { NAME_MAX } from '../names.ts';
 import { DELETE_PATH } from './delete.ts';
-import { timeZones } from '../schedules/form.ts';
+import { zoneField } from '../schedules/form.ts';
 import { guessedReader } from './mails.ts';
+import { m, t } from '../../web/texts.ts';
 
 const PATH = ACCOUNT_PATH;
 const CONFIG = { permission: null } as const;
 const DONE: Readonly<Record<string, string>> = {
-  name: 'Your name is changed.',
-  reader: 'Your language and time zone are changed.',
-  password: 'Your password is changed. Your other sessions have ended.',
+  name: m`Your name is changed.`,
+  reader: m`Your language and time zone are changed.`,
+  password: m`Your password is changed. Your other sessions have ended.`,
 };
 
 export const accountPages: FastifyPluginAsync = async (scope) => {
@@ -58,7 +58,7 @@ export const accountPages: FastifyPluginAsync = async (scope) => {
   scope.post(`${PATH}/name`, { config: CONFIG }, async (request, reply) => {
     const name = formOf(request.body).text('name');
     if (name.length > NAME_MAX) {
-      const errors = [{ field: 'name', text: `Use at most ${NAME_MAX} characters.` }];
+      const errors = [{ field: 'name', text: t`Use at most ${NAME_MAX} characters.` }];
       return show(request, reply, { errors, name, status: 422 });
     }
     await ownStoresOf(request).rename(name === '' ? null : name);
@@ -71,7 +71,7 @@ export const accountPages: FastifyPluginAsync = async (scope) => {
     const locale = LOCALES.find((one) => one === form.text('locale'));
     const timeZone = form.text('time_zone');
     if (locale === undefined || timeZoneOf(timeZone) === null)
-      return show(request, reply, { errors: [{ field: 'time_zone', text: 'Choose a language and a time zone.' }], status: 422 });
+      return show(request, reply, { errors: [{ field: 'time_zone', text: t`Choose a language and a time zone.` }], status: 422 });
     await ownStoresOf(request).setReader({ locale, timeZone });
     return reply.redirect(`${PATH}?done=reader`, 303);
   });
@@ -82,7 +82,7 @@ export const accountPages: FastifyPluginAsync = async (scope) => {
     const form = formOf(request.body);
     const password = form.exact(NEW_PASSWORD);
     const errors = newPasswordErrors(password, [email, membership?.organisation.displayName ?? '']);
-    if (form.exact('password') === '') errors.unshift({ field: 'password', text: 'Enter your current password.' });
+    if (form.exact('password') === '') errors.unshift({ field: 'password', text: t`Enter your current password.` });
     if (errors.length > 0) return show(request, reply, { errors, status: 422 });
     const confirmed = await confirmPassword(request, reply, form.exact('password'));
     if (!confirmed.ok) return show(request, reply, { errors: [confirmed.error], status: confirmed.status });
@@ -119,81 +119,70 @@ interface AccountPage {
 function accountPage({ request, sessions, local, mail, errors = [], done, ...more }: AccountPage): Html {
   const { user, session, membership } = signedInOf(request);
   const { name = user.name ?? '' } = more;
+  const nameField = { name: 'name', label: t`Name`, hint: t`Other members see it.`, autocomplete: 'name', width: 'medium' } as const;
   return titledPage({
     request,
-    title: 'Account',
+    title: t`Account`,
     active: 'account',
     errors,
     done,
     body: html`${definitions([
-      ['E-mail address', addressText(user, local && mail)],
-      ['Organisation', html`${membership?.organisation.displayName ?? 'None'} (${link('switch, join or leave', ORGANISATIONS_PATH)})`],
+      [t`E-mail address`, addressText(user, local && mail)],
+      [t`Organisation`, html`${membership?.organisation.displayName ?? t`None`} (${link(t`switch, join or leave`, ORGANISATIONS_PATH)})`],
     ])}
-      <h2>Name</h2>
-      <form method="post" action="${PATH}/name" novalidate>
-        ${csrfField(request)}
-        ${textField({ name: 'name', label: 'Name', hint: 'Other members see it.', value: name, autocomplete: 'name', width: 'medium', error: errorOf(errors, 'name') })}
-        ${button({ text: 'Save name' })}
-      </form>
+      <h2>${t`Name`}</h2>
+      ${postForm(request, `${PATH}/name`, html`${textField({ ...nameField, value: name, error: errorOf(errors, 'name') })} ${button({ text: t`Save name` })}`)}
       ${readerForm(request, errors)}
       ${local && user.hasPassword && html`${passwordForm(request, errors)} ${factorPart()}`} ${sessionList(request, sessions, session)}
-      <h2>Delete the account</h2>
-      <p>${linkButton({ text: 'Delete the account', href: DELETE_PATH })}</p>`,
+      <h2>${t`Delete the account`}</h2>
+      <p>${linkButton({ text: t`Delete the account`, href: DELETE_PATH })}</p>`,
   });
 }
 
 function readerForm(request: FastifyRequest, errors: readonly FormError[]): Html {
   const { locale, timeZone } = guessedReader(request);
-  const isUnknown = signedInOf(request).user.timeZone === null;
-  const zone = { name: 'time_zone', label: 'Time zone', required: true, attributes: { 'data-zone': isUnknown } };
-  return html`<h2>Mails, language and time zone</h2>
-    <p>${link('Choose which mails you get', MAILS_PATH)}</p>
-    <form method="post" action="${PATH}/reader">
-      ${csrfField(request)}
-      ${selectField({
-        name: 'locale',
-        label: 'Language',
-        required: true,
-        value: locale,
-        choices: LOCALES.map((value) => ({ value, text: wordsIn(value, 'site').texts.name, lang: value })),
-      })}
-      ${selectField({ ...zone, value: timeZone, choices: timeZones(timeZone), error: errorOf(errors, 'time_zone') })}
-      ${button({ text: 'Save language and time zone' })}
-    </form>`;
+  const zone = {
+    ...zoneField(timeZone, errorOf(errors, 'time_zone')),
+    attributes: { 'data-zone': signedInOf(request).user.timeZone === null },
+  };
+  return html`<h2>${t`Mails, language and time zone`}</h2>
+    <p>${link(t`Choose which mails you get`, MAILS_PATH)}</p>
+    ${postForm(request, `${PATH}/reader`, html`${languageField(locale)} ${selectField(zone)} ${button({ text: t`Save language and time zone` })}`)}`;
 }
 
 const passwordForm = (request: FastifyRequest, errors: readonly FormError[]): Html =>
-  html`<h2>Password</h2>
-    <form method="post" action="${PATH}/password" novalidate>
-      ${csrfField(request)}
-      ${passwordField({ name: 'password', label: 'Current password', autocomplete: 'current-password', error: errorOf(errors, 'password') })}
-      ${newPasswordField(errors)} ${button({ text: 'Change password' })}
-    </form>`;
+  html`<h2>${t`Password`}</h2>
+    ${postForm(
+      request,
+      `${PATH}/password`,
+      html`${passwordField({ name: 'password', label: t`Current password`, autocomplete: 'current-password', error: errorOf(errors, 'password') })}
+      ${newPasswordField(errors)} ${button({ text: t`Change password` })}`,
+    )}`;
 
 const factorPart = (): Html =>
-  html`<h2>Second factor</h2>
-    <p>Passkeys, an authenticator app and recovery codes protect your account if someone learns your password.</p>
-    <p>${linkButton({ text: 'Manage your second factors', href: FACTORS_PATH })}</p>`;
+  html`<h2>${t`Second factor`}</h2>
+    <p>${t`Passkeys, an authenticator app and recovery codes protect your account if someone learns your password.`}</p>
+    <p>${linkButton({ text: t`Manage your second factors`, href: FACTORS_PATH })}</p>`;
 
 /** @param mailed whether the person can verify the address by a mail */
 function addressText({ email, verified, hasPassword }: User, mailed: boolean): HtmlValue {
   if (verified) return email;
   const how =
     mailed && hasPassword
-      ? html`${link('Set a new password by mail', RESET_PATH)} to verify it.`
-      : 'A sign-in at the identity provider verifies it.';
-  return html`${email}<br /><span class="soft">Not verified: the service does not know whether this address is yours. ${how}</span>`;
+      ? t`${link(t`Set a new password by mail`, RESET_PATH)} to verify it.`
+      : t`A sign-in at the identity provider verifies it.`;
+  return html`${email}<br /><span class="soft">${t`Not verified: the service does not know whether this address is yours. ${how}`}</span>`;
 }
 
 function sessionList(request: FastifyRequest, sessions: readonly Session[], current: Session): Html {
-  return html`<h2>Sessions</h2>
+  return html`<h2>${t`Sessions`}</h2>
     ${table({
       id: 'sessions',
-      caption: 'Where you are signed in',
+      caption: t`Where you are signed in`,
       captionHidden: true,
-      columns: [{ text: 'Browser' }, { text: 'Signed in' }, { text: 'Last used' }],
+      columns: [{ text: t`Browser` }, { text: t`Signed in` }, { text: t`Last used` }],
       rows: sessions.map(({ id, browser, createdAt, lastSeenAt }) => [
-        html`${browserName(browser)}${id === current.id && ' (this one)'}`,
+        html`${shownBrowser(browser)}${id === current.id && t` (this one)`}`,
         time(createdAt),
         time(lastSeenAt),
       ]),
@@ -202,10 +191,10 @@ function sessionList(request: FastifyRequest, sessions: readonly Session[], curr
       id: 'sign-out-everywhere',
       action: `${PATH}/sign-out-everywhere`,
       fields: csrfField(request),
-      trigger: { text: 'Sign out everywhere' },
-      title: 'Sign out everywhere?',
-      text: 'All your sessions end at once, also this one. API keys, webhooks and schedules stay: the page after the next sign-in lists them.',
-      confirm: 'Sign out everywhere',
-      cancel: 'Cancel',
+      trigger: { text: t`Sign out everywhere` },
+      title: t`Sign out everywhere?`,
+      text: t`All your sessions end at once, also this one. API keys, webhooks and schedules stay: the page after the next sign-in lists them.`,
+      confirm: t`Sign out everywhere`,
+      cancel: t`Cancel`,
     })}`;
 }

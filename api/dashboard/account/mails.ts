@@ -15,14 +15,15 @@ import { ownStoresOf, storesOf } from '../../accounts/scoped-stores.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { ApiError } from '../../http/errors.ts';
-import { button, checkbox, choices, type FormError, hiddenField, link, notice } from '../../web/components.ts';
+import { button, checkbox, choices, type FormError, link, notice } from '../../web/components.ts';
 import { type Form, formOf } from '../../web/html-scope.ts';
 import { attributes, html, type Html } from '../../../report/html/html.ts';
-import { csrfField, doneOf, noMail, titledPage } from '../forms.ts';
+import { doneOf, noMail, postForm, titledPage } from '../forms.ts';
+import { m, t, tr } from '../../web/texts.ts';
 
 const CONFIG = { permission: 'scans:read' } as const;
-const DONE = { saved: 'Your mails are changed.' };
-const FULL: FormError = { field: null, text: `You watch ${WATCHED_MAX} sites, which is the limit; stop watching one first.` };
+const DONE = { saved: m`Your mails are changed.` };
+const full = (): FormError => ({ field: null, text: t`You watch ${WATCHED_MAX} sites, which is the limit; stop watching one first.` });
 
 export const mailPages: FastifyPluginAsync = async (scope) => {
   async function show(request: FastifyRequest, reply: FastifyReply, errors: FormError[] = [], status = 200) {
@@ -47,7 +48,7 @@ export const mailPages: FastifyPluginAsync = async (scope) => {
     const form = formOf(request.body);
     const wanted = form.text('watch') === 'yes';
     if ((await storesOf(request).sites.of(site)).groups.length === 0) throw new ApiError('not_found');
-    if (!(await change(request, form, siteTopic(site), wanted))) return show(request, reply, [FULL], 409);
+    if (!(await change(request, form, siteTopic(site), wanted))) return show(request, reply, [full()], 409);
     return reply.redirect(sitePath(site), 303);
   });
 };
@@ -78,12 +79,12 @@ const mayGetMails = (request: FastifyRequest): boolean => request.server.setting
 function whyNot(request: FastifyRequest): Html {
   const { settings } = request.server;
   if (!settings.mail) return html`${noMail()}`;
-  return html`Your address is not verified: ${link('see your account', ACCOUNT_PATH)}.`;
+  return t`Your address is not verified: ${link(t`see your account`, ACCOUNT_PATH)}.`;
 }
 
 const LABELS: Readonly<Record<(typeof PLAIN_TOPICS)[number], string>> = {
-  own_scans: 'When a scan that I started in the dashboard has ended',
-  weekly: 'A summary of all sites on Monday at 08:00, if one was scanned',
+  own_scans: m`When a scan that I started in the dashboard has ended`,
+  weekly: m`A summary of all sites on Monday at 08:00, if one was scanned`,
 };
 
 /** The time zone of the browser, which a script enters. */
@@ -93,46 +94,42 @@ function mailsPage(request: FastifyRequest, subscription: Subscription | null, e
   const { displayName } = callerOf(request).organisation;
   const topics = subscription?.topics ?? [];
   const sites = topics.filter((topic) => siteOfTopic(topic) !== null);
-  const form = html`<form method="post" action="${MAILS_PATH}">
-    ${csrfField(request)} ${zoneField()}
-    ${PLAIN_TOPICS.map((value) => checkbox({ name: 'topic', id: value, value, required: true, label: LABELS[value], checked: topics.includes(value) }))}
+  const form = html`${zoneField()}
+    ${PLAIN_TOPICS.map((value) => checkbox({ name: 'topic', id: value, value, label: tr(LABELS[value]), checked: topics.includes(value) }))}
     ${
       sites.length > 0 &&
       choices({
         type: 'checkbox',
         name: 'topic',
         id: 'sites',
-        label: 'When a schedule of a site that I watch got worse',
-        required: true,
+        label: t`When a schedule of a site that I watch got worse`,
         values: sites,
         choices: sites.map((value) => ({ value, text: siteOfTopic(value)! })),
       })
     }
-    ${sites.length === 0 && html`<p>You watch no site. The page of a site has the button.</p>`} ${button({ text: 'Save', kind: 'primary' })}
-  </form>`;
+    ${sites.length === 0 && html`<p>${t`You watch no site. The page of a site has the button.`}</p>`} ${button({ text: t`Save`, kind: 'primary' })}`;
   return titledPage({
     request,
-    title: 'Mails',
+    title: t`Mails`,
     active: 'account',
-    trail: [{ text: 'Account', href: ACCOUNT_PATH }],
+    trail: [{ text: t`Account`, href: ACCOUNT_PATH }],
     errors,
     done: doneOf(request, DONE),
     narrow: true,
-    body: html`<p class="lead">About ${displayName}. Each mail has a link that ends mails of its kind.</p>
-      ${mayGetMails(request) ? form : notice({ kind: 'warn', body: html`<p>You get no mails. ${whyNot(request)}</p>` })}`,
+    body: html`<p class="lead">${t`About ${displayName}. Each mail has a link that ends mails of its kind.`}</p>
+      ${mayGetMails(request) ? postForm(request, MAILS_PATH, form) : notice({ kind: 'warn', body: t`You get no mails. ${whyNot(request)}` })}`,
   });
 }
 
 /** Begins or ends mails about schedules of a site. */
 export async function watchPart(request: FastifyRequest, site: string): Promise<Html> {
-  if (!mayGetMails(request)) return html`<p class="soft">You cannot get mails about this site. ${whyNot(request)}</p>`;
+  if (!mayGetMails(request)) return html`<p class="soft">${t`You cannot get mails about this site. ${whyNot(request)}`}</p>`;
   const watched = (await ownSubscription(request))?.topics.includes(siteTopic(site)) ?? false;
-  return html`<form method="post" action="${sitePath(site)}/watch">
-    ${csrfField(request)} ${zoneField()} ${hiddenField('watch', watched ? 'no' : 'yes')}
+  const form = html`${zoneField()}
     <p>
-      ${watched ? 'You get a mail when a schedule of this site gets worse.' : 'Get a mail when a schedule of this site gets worse.'}
-      ${link('All your mails', MAILS_PATH)}
+      ${watched ? t`You get a mail when a schedule of this site gets worse.` : t`Get a mail when a schedule of this site gets worse.`}
+      ${link(t`All your mails`, MAILS_PATH)}
     </p>
-    ${button({ text: watched ? 'Stop watching' : 'Watch this site' })}
-  </form>`;
+    ${button({ text: watched ? t`Stop watching` : t`Watch this site` })}`;
+  return postForm(request, `${sitePath(site)}/watch`, form, { watch: watched ? 'no' : 'yes' });
 }

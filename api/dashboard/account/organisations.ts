@@ -5,7 +5,7 @@ import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { csrfField, doneOf, titledPage } from '../forms.ts';
+import { csrfField, doneOf, postForm, titledPage } from '../forms.ts';
 import { providerDecides } from '../../accounts/sessions/role-mapping.ts';
 import { recordEntry } from '../audit.ts';
 import { noticesOf, tellLeftBehind } from '../../accounts/owner-notices.ts';
@@ -179,8 +179,8 @@ const nothing = ({ email, invitations }: OrganisationsPage): Html =>
     text: invitations.length > 0 ? t`Join one that invites you.` : t`Ask an owner of an organisation to invite ${email}.`,
   });
 
-const form = (request: FastifyRequest, action: string, field: Html, submit: Html): Html =>
-  html`<form method="post" action="${ORGANISATIONS_PATH}/${action}">${csrfField(request)} ${field} ${submit}</form>`;
+const form = (request: FastifyRequest, action: string, fields: Readonly<Record<string, string>>, submit: Html): Html =>
+  postForm(request, `${ORGANISATIONS_PATH}/${action}`, submit, fields);
 
 const invitationCard = (request: FastifyRequest, { id, organisationName, role, createdBy, expiresAt }: Choice): Html =>
   card({
@@ -190,8 +190,8 @@ const invitationCard = (request: FastifyRequest, { id, organisationName, role, c
         ${dateAndTime(expiresAt)}.`}
       </p>
       ${actions(
-        form(request, 'join', hiddenField('id', id), button({ text: t`Join`, kind: 'primary', hiddenText: organisationName })),
-        form(request, 'decline', hiddenField('id', id), button({ text: t`Decline`, hiddenText: t`the invitation to ${organisationName}` })),
+        form(request, 'join', { id }, button({ text: t`Join`, kind: 'primary', hiddenText: organisationName })),
+        form(request, 'decline', { id }, button({ text: t`Decline`, hiddenText: t`the invitation to ${organisationName}` })),
       )}`,
   });
 
@@ -203,13 +203,8 @@ const confirmationCard = (request: FastifyRequest, { organisation: { id, display
         know this organisation, leave it.`}
       </p>
       ${actions(
-        form(
-          request,
-          'confirm',
-          hiddenField('organisation', id),
-          button({ text: t`Stay`, kind: 'primary', hiddenText: t`in ${displayName}` }),
-        ),
-        form(request, 'leave', hiddenField('organisation', id), button({ text: t`Leave`, hiddenText: displayName })),
+        form(request, 'confirm', { organisation: id }, button({ text: t`Stay`, kind: 'primary', hiddenText: t`in ${displayName}` })),
+        form(request, 'leave', { organisation: id }, button({ text: t`Leave`, hiddenText: displayName })),
       )}`,
   });
 
@@ -232,7 +227,7 @@ function organisationTable({ request, current }: OrganisationsPage, belongings: 
 }
 
 const switchForm = (request: FastifyRequest, id: string, name: string): Html =>
-  form(request, 'switch', hiddenField('organisation', id), button({ text: t`Switch`, kind: 'quiet', hiddenText: t`to ${name}` }));
+  form(request, 'switch', { organisation: id }, button({ text: t`Switch`, kind: 'quiet', hiddenText: t`to ${name}` }));
 
 const leaveForm = (request: FastifyRequest, id: string, name: string, at: number): Html =>
   confirmedForm({

@@ -10,7 +10,6 @@ import {
   type ReadTimes,
   typedTimes,
   type TypedTimes,
-  WEEKDAYS,
 } from '../../../core/schedule/recurrence.ts';
 import { timeZoneOf } from '../../../core/schedule/cron/time-zone.ts';
 import { schedulePath, SCHEDULES_PATH } from '../../../core/web-paths.ts';
@@ -19,27 +18,17 @@ import type { WantedSchedule } from '../../../stores/schedules/schedule-resource
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError, statusOf, ValidationFailure } from '../../http/errors.ts';
-import {
-  actions,
-  button,
-  type Choice,
-  foldedCard,
-  type FormError,
-  hiddenField,
-  notice,
-  selectField,
-  textField,
-} from '../../web/components.ts';
+import { actions, button, foldedCard, type FormError, hiddenField, notice, selectField, textField } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { csrfField, errorOf, formIdOf, idOfForm, titledPage } from '../forms.ts';
 import { admit } from '../scans/deps.ts';
 import { explained, SCAN_FORM_LIMIT_BYTES, textOf } from '../scans/actions.ts';
 import { createScanForm, scanFields, type ScanForm, type ScanFormValues } from '../scans/scan-form.ts';
 import { DASHBOARD_SCHEDULES_MAX, SCHEDULE_TEXT_MAX, type ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
-import { html, type Html } from '../../../report/html/html.ts';
-import { number } from '../scans/words.ts';
+import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { type LiveSchedule, nullIfReadOnly, type ScheduleManagement, versionOf, wantedOf } from '../../schedules/management.ts';
-import { backTo, NEXT_RUNS, ONE, type One, refOf, runTimes, titleOf, WRITE } from './pages.ts';
+import { backTo, NEXT_RUNS, ONE, type One, refOf, runTimes, titleOf, weekdayName, WRITE } from './pages.ts';
+import { count, english, forms, m, t, tr } from '../../web/texts.ts';
 
 export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement }> = async (scope, { management }) => {
   const { maxPagesLimit, allowPrepareSteps } = scope.settings;
@@ -97,7 +86,8 @@ export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement 
       const { code } = error as { code?: unknown };
       if (code === 'schedule_changed' && change !== null) return sendStale(request, reply, typed, change.ref);
       // The ID belongs to the values that were sent before.
-      if (code === 'schedule_changed') return sendForm(request, reply, { ...page, formId: randomUUID(), errors: [SENT_BEFORE] }, 409);
+      if (code === 'schedule_changed')
+        return sendForm(request, reply, { ...page, formId: randomUUID(), errors: [{ field: null, text: tr(SENT_BEFORE) }] }, 409);
       const { errors, status } = refusedForm(error, reply);
       return sendForm(request, reply, { ...page, errors }, status);
     }
@@ -111,8 +101,7 @@ export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement 
     ref: DashboardScheduleRef,
   ): Promise<FastifyReply> {
     const live = await management.writable(request, ref);
-    const text =
-      'The schedule was changed meanwhile, and nothing was stored. The form has what you typed: look at the schedule in another tab, and save again to replace it.';
+    const text = t`The schedule was changed meanwhile, and nothing was stored. The form has what you typed: look at the schedule in another tab, and save again to replace it.`;
     return sendForm(request, reply, { typed, change: { ref, version: versionOf(live) }, errors: [{ field: null, text }] }, 409);
   }
 
@@ -162,15 +151,15 @@ export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement 
   });
 };
 
-const SENT_BEFORE: FormError = {
-  field: null,
-  text: 'This form was sent before, with other values. Nothing was changed. Create this one too, or change the other one, which is in the list if it was created.',
-};
+const SENT_BEFORE = m`This form was sent before, with other values. Nothing was changed. Create this one too, or change the other one, which is in the list if it was created.`;
+
+/** What is wrong with a cron expression is said in English. */
+const shownProblem = ({ field, message }: Exclude<ReadTimes, { ok: true }>) => (field === 'cron' ? english(message) : tr(message));
 
 function checkedTimes({ times, timeZone }: Pick<TypedSchedule, 'times' | 'timeZone'>): { read: ReadTimes; errors: FormError[] } {
   const read = readTimes(times);
-  const errors: FormError[] = read.ok ? [] : [{ field: read.field, text: read.message }];
-  if (timeZoneOf(timeZone) === null) errors.push({ field: 'time_zone', text: 'Choose a time zone.' });
+  const errors: FormError[] = read.ok ? [] : [{ field: read.field, text: shownProblem(read) }];
+  if (timeZoneOf(timeZone) === null) errors.push({ field: 'time_zone', text: t`Choose a time zone.` });
   return { read, errors };
 }
 
@@ -212,33 +201,35 @@ interface ScheduleFormPage {
 const NOT_SCHEDULED = ['fail_on_truncation', 'auth'] as const;
 
 const FREQUENCY_WORDS: Readonly<Record<Frequency, string>> = {
-  hour: 'Every hour',
-  day: 'Every day',
-  weekdays: 'Monday to Friday',
-  week: 'Every week',
-  month: 'Every month',
-  cron: 'Other times, as a cron expression',
+  hour: m`Every hour`,
+  day: m`Every day`,
+  weekdays: m`Monday to Friday`,
+  week: m`Every week`,
+  month: m`Every month`,
+  cron: m`Other times, as a cron expression`,
 };
+
+const CREDITS = forms('{n} credit is available.', '{n} credits are available.');
 
 function scheduleFormPage(page: ScheduleFormPage): Html {
   const { request, form, typed, errors, change, formId, credits, allowPrepareSteps } = page;
   const { first, more } = scanFields({ form, values: typed.scan, errors, allowPrepareSteps, without: NOT_SCHEDULED });
-  const text = change === null ? 'Create schedule' : 'Save changes';
-  const list = { text: 'Schedules', href: SCHEDULES_PATH };
+  const text = change === null ? t`Create schedule` : t`Save changes`;
+  const list = { text: t`Schedules`, href: SCHEDULES_PATH };
   const body = html`${preview(page)}
     <p>
-      Each run reserves one credit per page, and charges the pages that it tests. A run for which there are not enough credits
-      fails.${credits !== null && ` ${number(credits)} credits are available.`}
+      ${t`Each run reserves one credit per page, and charges the pages that it tests. A run for which there are not enough credits
+      fails.`}${credits !== null && ` ${count(CREDITS, credits)}`}
     </p>
     <form method="post" action="${change === null ? `${SCHEDULES_PATH}/new` : `${schedulePath(change.ref)}/change`}" novalidate>
       ${csrfField(request)}${hiddenField('form_id', formId)}${change !== null && hiddenField('version', change.version)}
       ${first} ${timeFields(page)} ${actions(button({ text, kind: 'primary' }))}
       ${foldedCard({ ...more, body: html`${more.body} ${button({ text })}` })}
     </form>
-    ${change === null && html`<p class="hint">Your organisation can have ${String(DASHBOARD_SCHEDULES_MAX)} schedules of the dashboard.</p>`}`;
+    ${change === null && html`<p class="hint">${t`Your organisation can have ${String(DASHBOARD_SCHEDULES_MAX)} schedules of the dashboard.`}</p>`}`;
   return titledPage({
     request,
-    title: change === null ? 'New schedule' : 'Change the schedule',
+    title: change === null ? t`New schedule` : t`Change the schedule`,
     active: 'schedules',
     trail: change === null ? [list] : [list, { text: titleOf(typed.scan.url), href: schedulePath(change.ref) }],
     errors,
@@ -250,8 +241,8 @@ function scheduleFormPage(page: ScheduleFormPage): Html {
 const preview = ({ preview: times, typed }: ScheduleFormPage): Html | false =>
   times !== null &&
   notice({
-    title: times.length === 1 ? 'The next run' : 'The next runs',
-    body: html`${runTimes(times, typed.timeZone)} <p>Nothing is stored yet.</p>`,
+    title: times.length === 1 ? t`The next run` : t`The next runs`,
+    body: html`${runTimes(times, typed.timeZone)} <p>${t`Nothing is stored yet.`}</p>`,
     announce: true,
     id: 'preview',
   });
@@ -259,95 +250,78 @@ const preview = ({ preview: times, typed }: ScheduleFormPage): Html | false =>
 function timeFields({ typed: { times, timeZone }, errors }: ScheduleFormPage): Html {
   const only = (frequencies: readonly Frequency[], field: Html): Html =>
     html`<div class="when-field ${frequencies.map((one) => `when-${one}`).join(' ')}">${field}</div>`;
+  const field = (name: Exclude<keyof TypedTimes, 'frequency'>) =>
+    ({ name, required: true, value: times[name], error: errorOf(errors, name) }) as const;
   return html`<fieldset class="when">
-    <legend>When</legend>
+    <legend>${t`When`}</legend>
     ${selectField({
       name: 'frequency',
-      label: 'How often',
+      label: t`How often`,
       required: true,
       value: times.frequency,
-      choices: FREQUENCIES.map((value) => ({ value, text: FREQUENCY_WORDS[value] })),
+      choices: FREQUENCIES.map((value) => ({ value, text: tr(FREQUENCY_WORDS[value]) })),
     })}
     ${only(
       ['week'],
       selectField({
-        name: 'weekday',
-        label: 'Day of the week',
-        hint: 'Only for runs every week.',
-        required: true,
-        value: times.weekday,
+        ...field('weekday'),
+        label: t`Day of the week`,
+        hint: t`Only for runs every week.`,
         // Weeks begin on Monday, as in the calendars of most countries.
-        choices: [...WEEKDAYS.slice(1), WEEKDAYS[0]].map((text) => ({ value: String(WEEKDAYS.indexOf(text)), text })),
-        error: errorOf(errors, 'weekday'),
+        choices: [1, 2, 3, 4, 5, 6, 0].map((day) => ({ value: String(day), text: weekdayName(day) })),
       }),
     )}
     ${only(
       ['month'],
       textField({
-        name: 'day',
-        label: 'Day of the month',
-        hint: 'Only for runs every month: 1 to 31. Months without this day are skipped.',
-        required: true,
+        ...field('day'),
+        label: t`Day of the month`,
+        hint: t`Only for runs every month: 1 to 31. Months without this day are skipped.`,
         width: 'short',
         inputmode: 'numeric',
-        value: times.day,
-        error: errorOf(errors, 'day'),
       }),
     )}
     ${only(
       ['day', 'weekdays', 'week', 'month'],
       textField({
-        name: 'time',
-        label: 'Time',
-        hint: 'Hours and minutes, such as 08:30. Not for runs every hour or by a cron expression.',
-        required: true,
+        ...field('time'),
+        label: t`Time`,
+        hint: t`Hours and minutes, such as 08:30. Not for runs every hour or by a cron expression.`,
         width: 'medium',
         type: 'time',
-        value: times.time,
-        error: errorOf(errors, 'time'),
       }),
     )}
     ${only(
       ['hour'],
       textField({
-        name: 'minute',
-        label: 'Minute of the hour',
-        hint: 'Only for runs every hour: 0 to 59.',
-        required: true,
+        ...field('minute'),
+        label: t`Minute of the hour`,
+        hint: t`Only for runs every hour: 0 to 59.`,
         width: 'short',
         inputmode: 'numeric',
-        value: times.minute,
-        error: errorOf(errors, 'minute'),
       }),
     )}
     ${only(
       ['cron'],
       textField({
-        name: 'cron',
-        label: 'Cron expression',
-        hint: html`Only for other times: minute, hour, day of the month, month, day of the week. <code>0 8,20 * * 1-5</code> is 08:00 and 20:00 on working days.`,
-        required: true,
+        ...field('cron'),
+        label: t`Cron expression`,
+        hint: t`Only for other times: minute, hour, day of the month, month, day of the week. ${html`<code>0 8,20 * * 1-5</code>`} is 08:00 and 20:00 on working days.`,
         maxlength: SCHEDULE_TEXT_MAX,
         autocomplete: 'off',
         spellcheck: false,
-        value: times.cron,
-        error: errorOf(errors, 'cron'),
       }),
     )}
-    ${selectField({
-      name: 'time_zone',
-      label: 'Time zone',
-      required: true,
-      value: timeZone,
-      choices: timeZones(timeZone),
-      error: errorOf(errors, 'time_zone'),
-    })}
-    ${actions(button({ text: 'Show the next runs', attributes: { name: 'preview', value: 'yes' } }))}
+    ${selectField(zoneField(timeZone, errorOf(errors, 'time_zone')))}
+    ${actions(button({ text: t`Show the next runs`, attributes: { name: 'preview', value: 'yes' } }))}
   </fieldset>`;
 }
 
 const KNOWN_ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
 
-/** Every time zone that this service knows, and the present one. */
-export const timeZones = (current: string): readonly Choice[] =>
-  (KNOWN_ZONES.includes(current) ? KNOWN_ZONES : [current, ...KNOWN_ZONES]).map((value) => ({ value, text: value.replaceAll('_', ' ') }));
+/** A field with every time zone that this service knows, and the present one. */
+export function zoneField(value: string, error?: HtmlValue) {
+  const zones = KNOWN_ZONES.includes(value) ? KNOWN_ZONES : [value, ...KNOWN_ZONES];
+  const choices = zones.map((zone) => ({ value: zone, text: zone.replaceAll('_', ' ') }));
+  return { name: 'time_zone', label: t`Time zone`, required: true, value, choices, error };
+}

@@ -33,6 +33,7 @@ import {
   scheduleTable,
   WRITE,
 } from './pages.ts';
+import { english, t } from '../../web/texts.ts';
 
 const READ = { config: { permission: 'scans:read' } } as const;
 const PER_PAGE = 25;
@@ -100,7 +101,7 @@ export const schedulePages: FastifyPluginAsync = async (scope) => {
     } catch (error) {
       if (!isReadOnly(error)) throw error;
       const data = await pageData(request, ref);
-      return reply.page(schedulePage({ ...data, formId: randomUUID(), problem: messageOf(error) }), { status: statusOf(error) });
+      return reply.page(schedulePage({ ...data, formId: randomUUID(), problem: english(messageOf(error)) }), { status: statusOf(error) });
     }
     return reply.redirect(`${SCHEDULES_PATH}?done=deleted`, 303);
   });
@@ -118,20 +119,20 @@ interface SchedulesPage {
 }
 
 function schedulesPage({ request, schedules, first, nextCursor, mayCreate, done, now }: SchedulesPage): Html {
-  const create = mayCreate && linkButton({ text: 'New schedule', href: `${SCHEDULES_PATH}/new`, kind: 'primary' });
-  const body = html`<p class="lead">Scans at fixed times. Those that a manifest in the cluster declares are changed there.</p>
+  const create = mayCreate && linkButton({ text: t`New schedule`, href: `${SCHEDULES_PATH}/new`, kind: 'primary' });
+  const body = html`<p class="lead">${t`Scans at fixed times. Those that a manifest in the cluster declares are changed there.`}</p>
     ${create && html`<p>${create}</p>`} ${outdated(schedules, now)}
     ${schedules.length === 0 ? noSchedules(first) : scheduleTable(schedules)}
     ${pagination({ previous: first ? null : SCHEDULES_PATH, next: nextCursor === null ? null : `${SCHEDULES_PATH}?cursor=${nextCursor}` })}
     ${asManifest()}`;
-  return titledPage({ request, title: 'Schedules', active: 'schedules', done, body });
+  return titledPage({ request, title: t`Schedules`, active: 'schedules', done, body });
 }
 
 function noSchedules(first: boolean): Html {
-  if (!first) return emptyState({ title: 'There are no more schedules', text: 'The list ended with the part before.' });
+  if (!first) return emptyState({ title: t`There are no more schedules`, text: t`The list ended with the part before.` });
   return emptyState({
-    title: 'There is no schedule',
-    text: 'Create one here, or apply one to a namespace that is charged to your organisation. It appears here within seconds.',
+    title: t`There is no schedule`,
+    text: t`Create one here, or apply one to a namespace that is charged to your organisation. It appears here within seconds.`,
   });
 }
 
@@ -153,19 +154,22 @@ spec:
 const asManifest = (): Html =>
   foldedCard({
     id: 'manifests',
-    title: 'Schedules as manifests',
+    title: t`Schedules as manifests`,
     body: html`<p>
-        Save a manifest, apply it with <code translate="no">kubectl apply -f shop-nightly.yaml</code>, or commit it to the repository that
-        Argo CD or Flux applies. The namespace must be charged to your organisation.
+        ${t`Save a manifest, apply it with ${html`<code translate="no">kubectl apply -f shop-nightly.yaml</code>`}, or commit it to the repository that
+        Argo CD or Flux applies. The namespace must be charged to your organisation.`}
       </p>
-      ${code({ id: 'example', label: 'Manifest of a schedule', text: EXAMPLE })}
-      <p>Run it now, suspend it, or remove it:</p>
+      ${code({ id: 'example', label: t`Manifest of a schedule`, text: EXAMPLE })}
+      <p>${t`Run it now, suspend it, or remove it:`}</p>
       ${code({
         id: 'commands',
-        label: 'Commands for a schedule',
+        label: t`Commands for a schedule`,
         text: `kubectl annotate scanschedule shop-nightly -n team-a curbcut.dev/run="$(date +%s)" --overwrite
 kubectl patch scanschedule shop-nightly -n team-a --type=merge -p '{"spec":{"suspend":true}}'
 kubectl delete scanschedule shop-nightly -n team-a`,
       })}
-      <p>${link('For platform teams', docPath('gitops'))} and ${link('Scans as Kubernetes resources', docPath('kubernetes'))} describe every field.</p>`,
+      <p>
+        ${t`${link(t`For platform teams`, docPath('gitops'))} and ${link(t`Scans as Kubernetes resources`, docPath('kubernetes'))} describe
+        every field.`}
+      </p>`,
   });

@@ -18,7 +18,7 @@ import {
   time,
 } from '../../web/components.ts';
 import { html, type Html } from '../../../report/html/html.ts';
-import { csrfField, titledPage } from '../forms.ts';
+import { csrfField, postForm, titledPage } from '../forms.ts';
 import { APP_PATH, CODES_PATH, NEW_PASSKEY_PATH, passkeyPath } from './pages.ts';
 import { passkeysOf } from './passkeys.ts';
 import { t } from '../../web/texts.ts';
@@ -98,7 +98,7 @@ function passkeyPart({ request, factors }: Overview): Html {
         rows: factors.passkeys.map(({ id, name, createdAt, lastUsedAt }) => [
           html`${link(name, passkeyPath(id))}${!usable.has(id) && t` (not usable at this address)`}`,
           time(createdAt),
-          lastUsedAt === null ? 'Never' : time(lastUsedAt),
+          lastUsedAt === null ? t`Never` : time(lastUsedAt),
         ]),
       })
     }
@@ -111,9 +111,8 @@ function passkeyPart({ request, factors }: Overview): Html {
 }
 
 function appPart(request: FastifyRequest, { totp }: Factors): Html {
-  const begin = html`<form method="post" action="${APP_PATH}/begin">
-    ${csrfField(request)} ${button({ text: totp === null ? t`Set up an authenticator app` : t`Replace the authenticator app` })}
-  </form>`;
+  const text = totp === null ? t`Set up an authenticator app` : t`Replace the authenticator app`;
+  const begin = postForm(request, `${APP_PATH}/begin`, button({ text }));
   return card({
     title: t`Authenticator app`,
     body: html`${

@@ -18,7 +18,7 @@ import {
   time,
 } from '../../web/components.ts';
 import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
-import { csrfField, errorOf, titledPage } from '../forms.ts';
+import { csrfField, errorOf, postForm, titledPage } from '../forms.ts';
 import { CODE, passkeyForm } from './proof.ts';
 import { t } from '../../web/texts.ts';
 
@@ -103,7 +103,7 @@ export function passkeyPage({ request, passkey, usable, last, name = passkey.nam
       [t`Last used`, passkey.lastUsedAt === null ? t`Never` : time(passkey.lastUsedAt)],
       [t`Works at`, usable ? passkey.rpId : t`${passkey.rpId}, which is not the address of this service any more`],
     ])}
-      <form method="post" action="${path}" novalidate>${csrfField(request)} ${nameField(name, errors)} ${button({ text: t`Save name` })}</form>
+      ${postForm(request, path, html`${nameField(name, errors)} ${button({ text: t`Save name` })}`)}
       <h2>${t`Remove this passkey`}</h2>
       <p>${last ? LAST() : t`You can sign in with your other factors.`} ${t`The passkey stays on your device; delete it there too.`}</p>
       ${confirmedForm({
@@ -143,7 +143,7 @@ export function appPage({
         <li>${t`Open your authenticator app, and add an account: scan the QR code, or enter the key.`}</li>
         <li>${t`Enter the code that the app shows.`}</li>
       </ol>
-      ${qrCode(address, 'QR code with the key below')}
+      ${qrCode(address, t`QR code with the key below`)}
       <h2>${t`Key`}</h2>
       <div data-secret data-forgotten="${t`The key is not shown any more.`}">${code({ id: 'totp-key', text, label: t`Key`, inline: true })}</div>
       <p class="hint">${t`Account ${email}, time-based, 6 digits, 30 seconds.`}</p>
@@ -171,9 +171,7 @@ export function removeAppPage({ request, last }: { request: FastifyRequest; last
     request,
     title: t`Remove the authenticator app?`,
     body: html`<p class="lead">${t`Its codes will not be accepted any more.`} ${last && LAST()}</p>
-      <form method="post" action="${APP_PATH}/removal">
-        ${csrfField(request)} ${actions(button({ text: t`Remove authenticator app`, kind: 'danger' }), back())}
-      </form>`,
+      ${postForm(request, `${APP_PATH}/removal`, actions(button({ text: t`Remove authenticator app`, kind: 'danger' }), back()))}`,
   });
 }
 
@@ -188,7 +186,7 @@ export function codesPage({ request, codes, added }: { request: FastifyRequest; 
         title: t`Save the codes now`,
         body: html`${t`They are shown on this page only, and never again.`} ${added === null && t`The earlier codes do not work any more.`} ${t`Keep them where you have them if you lose your device: each code replaces it once.`}`,
       })}
-      <div class="recovery-codes" data-secret data-forgotten="The codes are not shown any more.">
+      <div class="recovery-codes" data-secret data-forgotten="${t`The codes are not shown any more.`}">
         ${code({ id: 'recovery-codes', text: codes.join('\n'), label: t`Recovery codes` })}
       </div>
       <p>${linkButton({ text: t`I have saved the codes`, href: FACTORS_PATH, kind: 'primary' })}</p>`,

@@ -8,7 +8,7 @@ import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import type { FormError } from '../../web/components.ts';
 import { doneOf, signInOf } from '../forms.ts';
-import { browserName, recordForUser } from '../audit.ts';
+import { recordForUser, shownBrowser } from '../audit.ts';
 import { startSession } from '../sign-in/start-session.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { ApiError } from '../../http/errors.ts';
@@ -161,7 +161,7 @@ const passkeyPages: FastifyPluginAsync = async (scope) => {
     const [{ passkeys: own }, handle] = [await secondFactors.find(email), await secondFactors.handleOf(email)];
     const options = await passkeys.creation({ email, handle, passkeys: own }, subjectOf(request));
     if (options === null) return reply.redirect(FACTORS_PATH, 303);
-    return reply.page(newPasskeyPage({ request, options, name: name ?? browserName(request.headers['user-agent'] ?? ''), errors }), {
+    return reply.page(newPasskeyPage({ request, options, name: name ?? shownBrowser(request.headers['user-agent'] ?? ''), errors }), {
       status,
     });
   }

@@ -5,10 +5,8 @@ import { LIVE_KEYS_MAX } from '../../../stores/accounts/key-slots.ts';
 import { type ApiKey, KEY_STATUSES, type KeyStatus, statusOf } from '../../../stores/accounts/keys.ts';
 import { LIMITS } from '../../http/rate-limits.ts';
 import {
-  actions,
   badge,
   type BadgeKind,
-  button,
   card,
   definitions,
   emptyState,
@@ -21,7 +19,7 @@ import {
 } from '../../web/components.ts';
 import { addressOf, html, type Html } from '../../../report/html/html.ts';
 import type { ActorNames } from '../names.ts';
-import { csrfField, titledPage } from '../forms.ts';
+import { endForm, titledPage } from '../forms.ts';
 import { KEYS_PATH } from '../../../core/web-paths.ts';
 import { m, t, tr } from '../../web/texts.ts';
 
@@ -170,10 +168,7 @@ export function revokeKeyPage({ request, key, names, now }: { request: FastifyRe
 
 const confirmation = (request: FastifyRequest, key: ApiKey, now: Date): Html =>
   html`${notice(consequence(key, now))}
-    <form method="post" action="${KEYS_PATH}/${key.id}/revoke">
-      ${csrfField(request)}
-      ${actions(button({ text: t`Revoke key`, kind: 'danger' }), linkButton({ text: t`Keep it`, href: KEYS_PATH, kind: 'quiet' }))}
-    </form>`;
+    ${endForm(request, { action: `${KEYS_PATH}/${key.id}/revoke`, text: t`Revoke key`, keep: KEYS_PATH })}`;
 
 function consequence({ lastUsedAt }: ApiKey, now: Date): Parameters<typeof notice>[0] {
   const effect = t`Revoking takes effect at once and cannot be undone. Event streams that were opened with the key end.`;

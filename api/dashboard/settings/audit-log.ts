@@ -25,13 +25,14 @@ import { scanOfEntry } from '../../scans/cancellation.ts';
 import { actorNames, type ActorNames } from '../names.ts';
 import { titledPage } from '../forms.ts';
 import { shown } from '../scans/words.ts';
+import { m, t, tr } from '../../web/texts.ts';
 
 const PATH = '/dashboard/settings/audit-log';
 const PER_PAGE = 50;
 /** Bounds the work of one download. The filter by date gives the rest. */
 const CSV_ROWS_MAX = 5000;
 const DAY_MS = 86_400_000;
-const KIND_NAMES: Readonly<Record<AuditKind, string>> = { changes: 'Changes', security: 'Sign-ins and security' };
+const KIND_NAMES: Readonly<Record<AuditKind, string>> = { changes: m`Changes`, security: m`Sign-ins and security` };
 
 interface Filters {
   kind?: AuditKind;
@@ -52,18 +53,18 @@ export const auditPages: FastifyPluginAsync = async (scope) => {
     const { items, nextCursor } = pageOf(found, PER_PAGE, ({ at, id }) => ({ at, id }));
     const names = await namesIn(request, items);
     const body = html`<p class="lead">
-        Every change to this organisation, its members and its API keys, each scan that was started or canceled, and what concerns the security of its accounts and keys; the newest
-        first. Changes are kept. Sign-ins and other entries with a network are removed after ${SECURITY_KEPT_DAYS} days.
+        ${t`Every change to this organisation, its members and its API keys, each scan that was started or canceled, and what concerns the security of its accounts and keys; the newest
+        first. Changes are kept. Sign-ins and other entries with a network are removed after ${SECURITY_KEPT_DAYS} days.`}
       </p>
-      ${tabs('Kind of entries', [
-        { text: 'All', href: PATH, current: filters.kind === undefined },
-        ...AUDIT_KINDS.map((kind) => ({ text: KIND_NAMES[kind], href: addressOf(PATH, { kind }), current: filters.kind === kind })),
+      ${tabs(t`Kind of entries`, [
+        { text: t`All`, href: PATH, current: filters.kind === undefined },
+        ...AUDIT_KINDS.map((kind) => ({ text: tr(KIND_NAMES[kind]), href: addressOf(PATH, { kind }), current: filters.kind === kind })),
       ])}
       ${entryFilter(filters)} ${items.length === 0 ? noEntries(filters) : entryTable(items, names)}
-      ${items.length > 0 && html`<p>${link('Download CSV', addressOf(CSV_PATH, { ...filters }))}</p>`}
-      ${after !== null && html`<p>${link('Newest entries', addressOf(PATH, { ...filters }))}</p>`}
+      ${items.length > 0 && html`<p>${link(t`Download CSV`, addressOf(CSV_PATH, { ...filters }))}</p>`}
+      ${after !== null && html`<p>${link(t`Newest entries`, addressOf(PATH, { ...filters }))}</p>`}
       ${pagination({ previous: null, next: nextCursor && addressOf(PATH, { ...filters, cursor: nextCursor }) })}`;
-    return reply.page(titledPage({ request, title: 'Audit log', active: 'audit-log', body }));
+    return reply.page(titledPage({ request, title: t`Audit log`, active: 'audit-log', body }));
   });
 
   scope.get(CSV_PATH, { config: { permission: 'audit:read' } }, async (request, reply) => {
@@ -136,32 +137,32 @@ function entryFilter({ kind, action, person, from, to }: Filters): Html {
     ${kind !== undefined && html`<input type="hidden" name="kind" value="${kind}" />`}
     ${selectField({
       name: 'action',
-      label: 'Action',
+      label: t`Action`,
       required: true,
       value: action ?? '',
-      choices: [{ value: '', text: 'All actions' }, ...actions.map(([value, text]) => ({ value, text }))],
+      choices: [{ value: '', text: t`All actions` }, ...actions.map(([value, text]) => ({ value, text: tr(text) }))],
     })}
-    ${textField({ name: 'person', label: 'E-mail address of the person', value: person, type: 'search', width: 'medium', required: false })}
-    ${textField({ name: 'from', label: 'From (UTC)', value: from, type: 'date', width: 'short' })}
-    ${textField({ name: 'to', label: 'To (UTC)', value: to, type: 'date', width: 'short' })}
-    ${button({ text: 'Filter' })}
+    ${textField({ name: 'person', label: t`E-mail address of the person`, value: person, type: 'search', width: 'medium', required: false })}
+    ${textField({ name: 'from', label: t`From (UTC)`, value: from, type: 'date', width: 'short' })}
+    ${textField({ name: 'to', label: t`To (UTC)`, value: to, type: 'date', width: 'short' })}
+    ${button({ text: t`Filter` })}
   </form>`;
   return filters({ form, active: [action, person, from, to].filter((one) => one !== undefined).length });
 }
 
 function noEntries({ kind, ...others }: Filters): Html {
   const filtered = Object.keys(others).length > 0;
-  if (kind === undefined && !filtered) return emptyState({ title: 'No entries', text: 'The audit log has no entries yet.' });
-  const text = filtered ? 'No entry matches the filters.' : 'There are no entries of this kind.';
-  return emptyState({ title: 'No entries', text, action: linkButton({ text: 'Show all entries', href: PATH }) });
+  if (kind === undefined && !filtered) return emptyState({ title: t`No entries`, text: t`The audit log has no entries yet.` });
+  const text = filtered ? t`No entry matches the filters.` : t`There are no entries of this kind.`;
+  return emptyState({ title: t`No entries`, text, action: linkButton({ text: t`Show all entries`, href: PATH }) });
 }
 
 const entryTable = (entries: readonly AuditEntry[], names: ActorNames): Html =>
   table({
     id: 'audit-log',
-    caption: 'Audit log',
+    caption: t`Audit log`,
     captionHidden: true,
-    columns: [{ text: 'When' }, { text: 'Who', wide: true }, { text: 'What' }, { text: 'Details', wide: true }, { text: 'Network' }],
+    columns: [{ text: t`When` }, { text: t`Who`, wide: true }, { text: t`What` }, { text: t`Details`, wide: true }, { text: t`Network` }],
     rows: entries.map((entry) => [
       time(entry.at),
       names(entry.actor),
@@ -172,7 +173,7 @@ const entryTable = (entries: readonly AuditEntry[], names: ActorNames): Html =>
   });
 
 /** An action that a newer version recorded is shown by its name. */
-const actionText = (action: string): string => (Object.hasOwn(AUDIT_ACTIONS, action) ? AUDIT_ACTIONS[action]! : action);
+const actionText = (action: string): string => (Object.hasOwn(AUDIT_ACTIONS, action) ? tr(AUDIT_ACTIONS[action]!) : action);
 
 /** An entry of several events says how many they were, and when the last one was. */
 function detailsOf(entry: AuditEntry, names: ActorNames): Html {
@@ -180,5 +181,6 @@ function detailsOf(entry: AuditEntry, names: ActorNames): Html {
   const subject = subjectOf(entry, names);
   const scan = scanOfEntry(entry);
   if (scan !== null) return link(html`<span class="address">${shown(scan.site, 120)}</span>`, scanPath(scan.id));
-  return count > 1 ? html`${subject !== '' && html`${subject}: `}${count} times, the last one ${dateAndTime(until)}` : html`${subject}`;
+  if (count === 1) return html`${subject}`;
+  return html`${subject !== '' && html`${subject}: `}${t`${count} times, the last one ${dateAndTime(until)}`}`;
 }

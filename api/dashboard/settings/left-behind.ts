@@ -18,12 +18,13 @@ import { formOf } from '../../web/html-scope.ts';
 import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { createScheduleManagement } from '../../schedules/management.ts';
 import { changeWebhook, removeWebhook } from '../../webhooks/management.ts';
-import { csrfField, doneOf, titledPage } from '../forms.ts';
+import { csrfField, doneOf, postForm, titledPage } from '../forms.ts';
 import { type ActorNames, actorNames } from '../names.ts';
 import { textOf } from '../scans/actions.ts';
 import { refOf } from '../schedules/pages.ts';
 import { requireReauthentication } from '../second-factor/confirm.ts';
 import { endOf, lastUse, limitText, scopesText } from './api-key-pages.ts';
+import { isMember } from './members.ts';
 import { stateOf } from './webhook-pages.ts';
 import { m, t, tr } from '../../web/texts.ts';
 
@@ -98,8 +99,7 @@ export const leftBehindPages: FastifyPluginAsync = async (scope) => {
     const left = await storesOf(request).leftBehindBy(person);
     const own = person === request.viewer!.email;
     const done = doneOf(request, DONE);
-    const isMember = async () => (await storesOf(request).members.list()).some(({ email }) => email === person);
-    if (done === null && isNothing(left) && !(await isMember())) throw new ApiError('not_found');
+    if (done === null && isNothing(left) && !(await isMember(request, person))) throw new ApiError('not_found');
     const above = own ? { text: t`Account`, href: ACCOUNT_PATH } : { text: t`Members`, href: MEMBERS_PATH };
     const title = own ? t`Your keys, webhooks and schedules` : t`Keys, webhooks and schedules of ${person}`;
     const list = html`<p class="lead">${tr(LEAD)}</p>
@@ -171,7 +171,7 @@ function press(request: FastifyRequest, name: ButtonName, id: string, of: string
   const fields = html`${csrfField(request)} ${hiddenField('do', name)} ${hiddenField('id', id)}`;
   const action = leftBehindPath(person);
   const trigger = { text, kind: 'quiet', hiddenText: of } as const;
-  if (ask === undefined) return html`<form method="post" action="${action}">${fields}${button(trigger)}</form>`;
+  if (ask === undefined) return postForm(request, action, button(trigger), { do: name, id });
   const question = { title: of === '' ? t`${text}?` : t`${text} ${of}?`, text: tr(ask), confirm: text, cancel: t`Cancel` };
   return confirmedForm({ ...question, id: `${name}-${id.replace('/', '-')}`, action, fields, trigger });
 }

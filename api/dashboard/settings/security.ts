@@ -7,7 +7,7 @@ import { FACTORS_PATH } from '../../accounts/sessions/require-session.ts';
 import { button, type FormError, link } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../../report/html/html.ts';
-import { csrfField, titledPage } from '../forms.ts';
+import { postForm, titledPage } from '../forms.ts';
 import { requireReauthentication } from '../second-factor/confirm.ts';
 import { t } from '../../web/texts.ts';
 
@@ -56,6 +56,7 @@ interface SecurityPage {
 
 function securityPage({ request, required, without, saved, errors }: SecurityPage): Html {
   const { displayName } = callerOf(request).organisation;
+  const submit = required ? { text: t`Make the second factor optional` } : ({ text: t`Require a second factor`, kind: 'primary' } as const);
   return titledPage({
     request,
     title: t`Security`,
@@ -73,10 +74,7 @@ function securityPage({ request, required, without, saved, errors }: SecurityPag
         ${t`Sign-in at an identity provider counts as one. API keys are not affected.`}
       </p>
       ${without.length === 0 ? html`<p>${t`All members have one.`}</p>` : html`<p>${t`Without one:`}</p><ul>${without.map((email) => html`<li>${email}</li>`)}</ul>`}
-      <form method="post" action="${PATH}/second-factor">
-        ${csrfField(request)} <input type="hidden" name="required" value="${required ? 'no' : 'yes'}" />
-        ${button({ text: required ? t`Make the second factor optional` : t`Require a second factor`, kind: required ? 'secondary' : 'primary' })}
-      </form>
+      ${postForm(request, `${PATH}/second-factor`, button(submit), { required: required ? 'no' : 'yes' })}
       <p>${link(t`Your own second factors`, FACTORS_PATH)}</p>`,
   });
 }

@@ -24,7 +24,7 @@ import {
 } from '../../web/components.ts';
 import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import type { ActorNames } from '../names.ts';
-import { csrfField, titledPage } from '../forms.ts';
+import { csrfField, postForm, titledPage } from '../forms.ts';
 import type { Delivery } from '../../../stores/outbox/deliveries.ts';
 import type { Attempt } from '../../../stores/outbox/entries.ts';
 import { count, forms, m, t, tr } from '../../web/texts.ts';
@@ -138,7 +138,7 @@ function problemOf({ disabled, failingSince, managedBy }: Webhook): HtmlValue {
 }
 
 const post = (request: FastifyRequest, action: string, text: string, hiddenText?: string): Html =>
-  html`<form method="post" action="${action}">${csrfField(request)}${button({ text, hiddenText })}</form>`;
+  postForm(request, action, button({ text, hiddenText }));
 
 function buttons(request: FastifyRequest, { managedBy, disabled, name }: Webhook, path: string, on: boolean): Html {
   const fields = csrfField(request);

@@ -6,7 +6,7 @@ import { ownLeftPath } from '../../accounts/owner-notices.ts';
 import { csrfToken, hasCsrfToken } from '../../accounts/sessions/plugin.ts';
 import { button, type FormError, hiddenField, linkButton, notice } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { emailField, FORM_EXPIRED, linkEnded, mustWait, noMail, plainPage, usernameField } from '../forms.ts';
+import { emailField, FORM_EXPIRED, linkEnded, mustWait, noMail, plainPage, usernameField, wrongEmail } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.ts';
 import { recordForUser } from '../audit.ts';
 import { afterPassword } from '../second-factor/sign-in.ts';
@@ -50,7 +50,7 @@ export const resetRoutes: FastifyPluginAsync = async (scope) => {
       reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail, email, errors: [error] }), { status });
     if (!hasCsrfToken(request)) return refuse({ field: 'email', text: FORM_EXPIRED() }, 403);
     if (!mail) return reply.page(resetRequestPage({ request, csrfToken: '', mail }), { status: 403 });
-    if (!isEmailAddress(email)) return refuse({ field: 'email', text: t`Enter an e-mail address such as name@example.com.` });
+    if (!isEmailAddress(email)) return refuse({ field: 'email', text: wrongEmail() });
     const decision = scope.networkLimits.admit('reset-address', request.address);
     if (!decision.ok) return refuse(mustWait(reply, decision.retryAfterSeconds), 429);
     await Promise.all([sendLink(email), new Promise((resolve) => setTimeout(resolve, ANSWER_AFTER_MS))]);

@@ -85,7 +85,7 @@ async function refresh(part) {
     if (next.dataset.announce && next.dataset.announce !== before) announce(next.dataset.announce);
   }
   events.close();
-  announce('This page is no longer refreshed. Reload it to see the current state.');
+  announce(document.getElementById('main').dataset.stopped);
 }
 
 /** Shows the page of a scan that has ended, without moving the focus. */
