@@ -1,7 +1,7 @@
 /** The states in which a scan tests a page, besides the one at rest. */
 
 /** In the order in which they are tested. */
-export const STATE_KINDS = ['dark', 'reflow', 'spacing'] as const;
+export const STATE_KINDS = ['dark', 'reflow', 'spacing', 'keyboard'] as const;
 export type StateKind = (typeof STATE_KINDS)[number];
 
 /**

@@ -92,10 +92,13 @@ function gaps({ frames_untested: frames, frames_total: total, caveats }: TestedP
 
 /** What came of the states of a page. Null if it was tested in none. */
 export function pageStates({ states = [] }: Pick<TestedPage, 'states'>, locale: Locale = currentLocale()): Html | null {
-  const { texts } = wordsIn(locale, 'findings');
+  const { texts, format, number } = wordsIn(locale, 'findings');
   if (states.length === 0) return null;
   const why = (reason: StateSkip | undefined): string => (reason === undefined ? '' : ` (${texts.stateSkips[reason]})`);
-  const lines = states.map(({ kind, result, reason }) => `${texts.pageStates[kind]}: ${texts.stateResults[result]}${why(reason)}`);
+  const beyond = (left: number | undefined): string => (left === undefined ? '' : ` (${format(texts.statesLeft, { n: number(left) })})`);
+  const lines = states.map(
+    ({ kind, result, reason, left }) => `${texts.pageStates[kind]}: ${texts.stateResults[result]}${why(reason)}${beyond(left)}`,
+  );
   return html`<ul class="small soft gaps">
     ${lines.map((line) => html`<li>${line}</li>`)}
   </ul>`;

@@ -36,7 +36,7 @@ export const OWN_RULES: Readonly<Record<string, OwnRule>> = {
 
 const UNDERSTANDING = 'https://www.w3.org/WAI/WCAG22/Understanding';
 
-/** Rules of ours that test a page in a state (scripts/states.js). Their texts are in `words/` too. */
+/** Rules of ours that test a page in a state (scripts/states.js, scripts/keyboard.js). Their texts are in `words/` too. */
 export const STATE_RULES: Readonly<Record<string, OwnRule>> = {
   reflow: {
     impact: 'serious',
@@ -52,6 +52,41 @@ export const STATE_RULES: Readonly<Record<string, OwnRule>> = {
     impact: 'serious',
     tags: ['cat.structure', 'wcag21aa', 'wcag1412', 'EN-301-549', 'EN-9.1.4.12'],
     helpUrl: `${UNDERSTANDING}/text-spacing.html`,
+  },
+  'keyboard-trap': {
+    impact: 'critical',
+    tags: ['cat.keyboard', 'wcag2a', 'wcag212', 'EN-301-549', 'EN-9.2.1.2'],
+    helpUrl: `${UNDERSTANDING}/no-keyboard-trap.html`,
+  },
+  'focus-not-reached': {
+    impact: 'critical',
+    tags: ['cat.keyboard', 'wcag2a', 'wcag211', 'EN-301-549', 'EN-9.2.1.1'],
+    helpUrl: `${UNDERSTANDING}/keyboard.html`,
+  },
+  'focus-not-visible': {
+    impact: 'serious',
+    tags: ['cat.keyboard', 'wcag2aa', 'wcag247', 'EN-301-549', 'EN-9.2.4.7'],
+    helpUrl: `${UNDERSTANDING}/focus-visible.html`,
+  },
+  'focus-on-hidden': {
+    impact: 'serious',
+    tags: ['cat.keyboard', 'wcag2aa', 'wcag247', 'EN-301-549', 'EN-9.2.4.7'],
+    helpUrl: `${UNDERSTANDING}/focus-visible.html`,
+  },
+  'focus-obscured': {
+    impact: 'serious',
+    tags: ['cat.keyboard', 'wcag22aa', 'wcag2411'],
+    helpUrl: `${UNDERSTANDING}/focus-not-obscured-minimum.html`,
+  },
+  'focus-moves': {
+    impact: 'serious',
+    tags: ['cat.keyboard', 'wcag2a', 'wcag321', 'EN-301-549', 'EN-9.3.2.1'],
+    helpUrl: `${UNDERSTANDING}/on-focus.html`,
+  },
+  'skip-link-target': {
+    impact: 'moderate',
+    tags: ['cat.keyboard', 'wcag2a', 'wcag241', 'EN-301-549', 'EN-9.2.4.1'],
+    helpUrl: `${UNDERSTANDING}/bypass-blocks.html`,
   },
 };
 

@@ -83,7 +83,12 @@ export const FoundInState = Type.Object(
     /** In the language of the scan. */
     label: Type.String(),
     /** What leads there, from the page at rest. */
-    steps: Type.Array(Type.Object({ color_scheme: text, viewport: text, text_spacing: text }, closed)),
+    steps: Type.Array(
+      Type.Object(
+        { color_scheme: text, viewport: text, text_spacing: text, press: text, times: Type.Optional(Type.Integer({ minimum: 1 })) },
+        closed,
+      ),
+    ),
   },
   closed,
 );
@@ -98,7 +103,13 @@ export type StateSkip = (typeof STATE_SKIPS)[number];
 
 /** A state of a page. `nothing`: the page has nothing to test in it. */
 export const PageState = Type.Object(
-  { kind: oneOf(STATE_KINDS), result: oneOf(STATE_RESULTS), reason: Type.Optional(oneOf(STATE_SKIPS)) },
+  {
+    kind: oneOf(STATE_KINDS),
+    result: oneOf(STATE_RESULTS),
+    reason: Type.Optional(oneOf(STATE_SKIPS)),
+    /** The number of controls that were left because of a limit. Only if there are some. */
+    left: Type.Optional(Type.Integer({ minimum: 1 })),
+  },
   closed,
 );
 export type PageState = Static<typeof PageState>;

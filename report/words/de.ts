@@ -67,7 +67,12 @@ export const findings: Translated<'findings', 'de'> = {
   pagesWithoutFindings:
     'Seiten, deren Befunde nicht einzeln aufgeführt sind, damit die Datei klein bleibt: {n}. Der JSON-Export enthält sie.',
   noFindings: 'Die automatischen Tests fanden auf dieser Seite keinen Verstoß und nichts, was manuell zu prüfen ist.',
-  pageStates: { dark: 'Dunkles Farbschema', reflow: '320 Pixel breites Fenster', spacing: 'Größere Textabstände' },
+  pageStates: {
+    dark: 'Dunkles Farbschema',
+    reflow: '320 Pixel breites Fenster',
+    spacing: 'Größere Textabstände',
+    keyboard: 'Tastaturfokus',
+  },
   stateResults: { tested: 'geprüft', nothing: 'nichts zu prüfen', skipped: 'nicht geprüft' },
   stateSkips: {
     template: 'genug ähnliche Seiten wurden in Zuständen geprüft',
@@ -75,6 +80,7 @@ export const findings: Translated<'findings', 'de'> = {
     time: 'die Zeit für die Zustände einer Seite war abgelaufen',
     failed: 'die Seite blieb nicht, wie sie war',
   },
+  statesLeft: 'Bedienelemente jenseits der Grenze: {n}',
   statesOfPages: 'Zustände von Seiten',
   statesOfPage: 'Zustände dieser Seite',
   statesNotCounted:

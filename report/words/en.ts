@@ -385,10 +385,12 @@ export const findings = {
   pagesWithoutFindings: 'Pages whose findings are not listed one by one, so that the file stays small: {n}. The JSON export has them.',
   noFindings: 'The automated tests found no violation on this page, and nothing that needs review.',
   /** The states of a page. */
-  pageStates: { dark: 'Dark colour scheme', reflow: 'Window 320 pixels wide', spacing: 'Increased text spacing' } satisfies Record<
-    StateKind,
-    string
-  >,
+  pageStates: {
+    dark: 'Dark colour scheme',
+    reflow: 'Window 320 pixels wide',
+    spacing: 'Increased text spacing',
+    keyboard: 'Keyboard focus',
+  } satisfies Record<StateKind, string>,
   stateResults: { tested: 'tested', nothing: 'nothing to test', skipped: 'not tested' } satisfies Record<StateResult, string>,
   stateSkips: {
     template: 'enough pages like this one were tested in states',
@@ -396,6 +398,7 @@ export const findings = {
     time: 'the time for the states of a page was over',
     failed: 'the page did not stay as it was',
   } satisfies Record<StateSkip, string>,
+  statesLeft: 'controls beyond the limit: {n}',
   statesOfPages: 'States of pages',
   statesOfPage: 'States of this page',
   statesNotCounted: 'What was found only in a state needs review, and counts for nothing else, because the scan names no states.',

@@ -74,7 +74,12 @@ export const findings: Translated<'findings', 'fr'> = {
   pagesWithoutFindings:
     'Pages dont les constats ne sont pas repris un à un, afin que le fichier reste petit : {n}. L’export JSON les contient.',
   noFindings: 'Les tests automatiques n’ont trouvé sur cette page aucune violation et rien à vérifier manuellement.',
-  pageStates: { dark: 'Thème sombre', reflow: 'Fenêtre large de 320 pixels', spacing: 'Espacement du texte augmenté' },
+  pageStates: {
+    dark: 'Thème sombre',
+    reflow: 'Fenêtre large de 320 pixels',
+    spacing: 'Espacement du texte augmenté',
+    keyboard: 'Focus du clavier',
+  },
   stateResults: { tested: 'testé', nothing: 'rien à tester', skipped: 'non testé' },
   stateSkips: {
     template: 'assez de pages semblables ont été testées dans des états',
@@ -82,6 +87,7 @@ export const findings: Translated<'findings', 'fr'> = {
     time: 'le temps prévu pour les états d’une page était écoulé',
     failed: 'la page n’est pas restée telle quelle',
   },
+  statesLeft: 'éléments de commande au-delà de la limite : {n}',
   statesOfPages: 'États des pages',
   statesOfPage: 'États de cette page',
   statesNotCounted: 'Ce qui n’a été trouvé que dans un état est à vérifier et ne compte pas autrement, car l’analyse ne nomme aucun état.',

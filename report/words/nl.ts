@@ -67,7 +67,12 @@ export const findings: Translated<'findings', 'nl'> = {
   pagesWithoutFindings:
     'Pagina’s waarvan de bevindingen niet één voor één zijn vermeld, zodat het bestand klein blijft: {n}. De JSON-export bevat ze.',
   noFindings: 'De automatische tests vonden op deze pagina geen overtreding en niets dat handmatig moet worden beoordeeld.',
-  pageStates: { dark: 'Donker kleurenschema', reflow: 'Venster van 320 pixels breed', spacing: 'Grotere tekstafstanden' },
+  pageStates: {
+    dark: 'Donker kleurenschema',
+    reflow: 'Venster van 320 pixels breed',
+    spacing: 'Grotere tekstafstanden',
+    keyboard: 'Toetsenbordfocus',
+  },
   stateResults: { tested: 'getest', nothing: 'niets te testen', skipped: 'niet getest' },
   stateSkips: {
     template: 'genoeg vergelijkbare pagina’s zijn in toestanden getest',
@@ -75,6 +80,7 @@ export const findings: Translated<'findings', 'nl'> = {
     time: 'de tijd voor de toestanden van een pagina was voorbij',
     failed: 'de pagina bleef niet zoals ze was',
   },
+  statesLeft: 'bedieningselementen voorbij de limiet: {n}',
   statesOfPages: 'Toestanden van pagina’s',
   statesOfPage: 'Toestanden van deze pagina',
   statesNotCounted:

@@ -92,7 +92,12 @@ export const findings: Translated<'findings', 'pl'> = {
   picturesLeftOut: 'Pominięte obrazy, aby plik pozostał mały: {n}.',
   pagesWithoutFindings: 'Strony, których ustaleń nie wymieniono pojedynczo, aby plik pozostał mały: {n}. Zawiera je eksport JSON.',
   noFindings: 'Testy automatyczne nie znalazły na tej stronie naruszeń ani niczego, co wymaga ręcznej oceny.',
-  pageStates: { dark: 'Ciemny schemat kolorów', reflow: 'Okno o szerokości 320 pikseli', spacing: 'Zwiększone odstępy tekstu' },
+  pageStates: {
+    dark: 'Ciemny schemat kolorów',
+    reflow: 'Okno o szerokości 320 pikseli',
+    spacing: 'Zwiększone odstępy tekstu',
+    keyboard: 'Fokus klawiatury',
+  },
   stateResults: { tested: 'sprawdzono', nothing: 'nic do sprawdzenia', skipped: 'nie sprawdzono' },
   stateSkips: {
     template: 'sprawdzono w stanach dość podobnych stron',
@@ -100,6 +105,7 @@ export const findings: Translated<'findings', 'pl'> = {
     time: 'skończył się czas na stany strony',
     failed: 'strona nie pozostała taka, jaka była',
   },
+  statesLeft: 'elementy sterujące poza limitem: {n}',
   statesOfPages: 'Stany stron',
   statesOfPage: 'Stany tej strony',
   statesNotCounted: 'To, co znaleziono tylko w jednym ze stanów, wymaga oceny i poza tym się nie liczy, bo badanie nie wymienia stanów.',

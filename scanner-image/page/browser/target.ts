@@ -10,6 +10,8 @@ export interface Target {
   cdp: Cdp;
   /** Gives the window another size; absent: that of every test. */
   resize(size?: { width: number; height: number }): Promise<unknown>;
+  /** The number of windows that the page has opened. They are closed at once. */
+  windows(): number;
   /** The frames of the page in processes of their own, also those within others. */
   frameProcesses(): readonly FrameProcess[];
   /** Calls the function with the session of each new frame in a process of its own, before its document loads anything. */
@@ -70,6 +72,8 @@ async function openIn(context: BrowserContext, { identity, scripts, scale = PAIN
   let lose = (_why: string): void => undefined;
   let crashed = false;
   page.on('crash', () => (crashed = true));
+  let windows = 0;
+  cdp.on('Page.windowOpen', () => (windows += 1));
   // Playwright reports the crash of a frame of another site as one of the page.
   cdp.on('Inspector.targetCrashed', () => lose('The page crashed its tab.'));
   page.on('close', () => lose('The tab was closed.'));
@@ -103,6 +107,7 @@ async function openIn(context: BrowserContext, { identity, scripts, scale = PAIN
     page,
     cdp,
     resize,
+    windows: () => windows,
     frameProcesses,
     onFrame: (listener) => void (onFrame = listener),
     async describe({ session }) {

@@ -163,6 +163,7 @@ function find(path) {
 }
 
 const isVisible = ({ left, top, right, bottom }) => right - left >= 2 && bottom - top >= 2;
+const OUTSIDE = { left: -99, top: -99, right: -98, bottom: -98 };
 const viewport = () => ({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
 
 const boxesIn = (found, area) => found.flatMap(({ boxes }) => boxes.map((box) => meet(box, area)).filter(isVisible));
@@ -234,15 +235,20 @@ function picture(candidates, words) {
     if (found === null || UNSEEN.has(nameOf(found.element))) continue;
     const { element, frames } = found;
     if (Element.prototype.matches.call(element, SECRET) || !matches(element, html)) continue;
-    if (!Element.prototype.checkVisibility.call(element, { visibilityProperty: true, opacityProperty: true })) continue;
+    // A picture of a focus that cannot be seen shows the window, without it.
+    const focused = globalThis.curbcutWalk.focus(element);
+    const isDisplayed = Element.prototype.checkVisibility.call(element, { visibilityProperty: true, opacityProperty: true });
+    if (!focused && !isDisplayed) continue;
     const tall = boxOf(element).height > innerHeight;
-    Element.prototype.scrollIntoView.call(element, { block: tall ? 'start' : 'center', inline: 'center', behavior: 'instant' });
+    if (!focused)
+      Element.prototype.scrollIntoView.call(element, { block: tall ? 'start' : 'center', inline: 'center', behavior: 'instant' });
     const visible = meet(inPage(wholeBox(element), frames), viewport());
-    if (!isVisible(visible)) continue;
+    const isShown = isDisplayed && isVisible(visible);
+    if (!focused && !isShown) continue;
     const covered = secrets(words);
     if (!hide(covered)) return 'null';
-    draw(visible, boxesIn(covered, viewport()));
-    return JSON.stringify(surroundings(visible, getComputedStyle(element).direction === 'rtl'));
+    draw(isShown ? visible : OUTSIDE, boxesIn(covered, viewport()));
+    return JSON.stringify(surroundings(isShown ? visible : viewport(), getComputedStyle(element).direction === 'rtl'));
   }
   return 'null';
 }

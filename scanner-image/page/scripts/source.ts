@@ -92,6 +92,7 @@ const AFTER_AXE = [
   ...OWN_CHECKS,
   'picture.js',
   'states.js',
+  'keyboard.js',
 ];
 
 /** Returns scripts of this folder as one. Each has a scope of its own: what it offers to others is a property of `globalThis`. */

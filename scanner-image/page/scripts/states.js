@@ -228,6 +228,10 @@ function adopt(sheet, into) {
 
 const paints = (element) => styleOf(element).backgroundColor !== 'rgba(0, 0, 0, 0)' || styleOf(element).backgroundImage !== 'none';
 
+/** Values of the elements that were found, by their path. */
+const pathsOf = (valueOf) => Object.fromEntries([...found].map(([path, element]) => [path, valueOf(element)]));
+
+globalThis.curbcutStates = { resultsOf, pathsOf };
 globalThis.curbcut = {
   ...globalThis.curbcut,
   hasDark,

@@ -9,7 +9,7 @@ import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.
 import { elementPath, type FoundInState, type PageState, type ReportNode, type ReportViolation } from '../../../report/schema/page.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { readsDark } from '../axe/hidden-content.ts';
-import { type AxeResults, bySeverity, type PageFindings, tallyOf, toPageFindings } from '../axe/results.ts';
+import { type AxeResults, type AxeRule, bySeverity, type PageFindings, tallyOf, toPageFindings } from '../axe/results.ts';
 import { testDocument } from '../axe/test-document.ts';
 import type { Target } from '../browser/target.ts';
 import { type AxeScript, evaluate, EvaluationFailed, type IsolatedWorld } from '../scripts/source.ts';
@@ -44,7 +44,11 @@ interface TestedPage {
   clock: VisitClock;
 }
 
-type Found = Pick<PageFindings, 'violations' | 'needsReview'>;
+/** A finding may have a state already, with the steps that lead to it. */
+type Found = Pick<PageFindings, 'violations' | 'needsReview'> & {
+  /** The number of controls that were left because of a limit. */
+  left?: number;
+};
 
 interface State {
   /** The tag of axe-core for the level of its criterion. Scans of a lower one do not test it. */
@@ -106,7 +110,38 @@ const STATES: Readonly<Record<StateKind, State>> = {
     restore: (_tab, { world }) => evaluate(world, 'curbcut.undress()'),
     steps: [{ text_spacing: 'WCAG 1.4.12' }],
   },
+  keyboard: {
+    tag: 'wcag2a',
+    async test({ target, deps }, { world }) {
+      const next = (): Promise<string | null> => evaluate(world, `curbcut.nextKey(${target.windows()})`);
+      for (let key = await next(); key !== null; key = await next()) if (key !== '') await target.page.keyboard.press(key);
+      const { violations, incomplete, times, stops, left } = JSON.parse(
+        await evaluate<string>(world, `curbcut.walked(${deps.htmlTotal})`),
+      ) as Walked;
+      if (stops === 0) return null;
+      const wanted = (list: AxeRule[]): AxeRule[] =>
+        list.filter(({ tags }) => deps.options.runOnly.values.some((tag) => tags.includes(tag)));
+      const lists = { violations: wanted(violations), incomplete: wanted(incomplete) };
+      const found = toPageFindings({ ...lists, passes: [], inapplicable: [], failed: [] });
+      for (const { nodes } of [...found.violations, ...found.needsReview])
+        for (const node of nodes) {
+          const presses = times[elementPath(node)];
+          node.state = { kind: 'keyboard', label: '', steps: [{ press: 'Tab', ...(presses && { times: presses }) }] };
+        }
+      return { ...found, left };
+    },
+    restore: (_tab, { world }) => evaluate(world, 'curbcut.endWalk()'),
+    steps: [{ press: 'Tab' }],
+  },
 };
+
+/** What a walk with the keyboard found. */
+interface Walked extends Pick<AxeResults, 'violations' | 'incomplete'> {
+  /** How often Tab is pressed up to an element, by its path. Null: only Shift+Tab gets there. */
+  times: Record<string, number | null>;
+  stops: number;
+  left: number;
+}
 
 /** Tests a page in each state. @returns `broken`: the tab may be busy, or show another page, and must not be used again */
 export async function testStates(
@@ -134,7 +169,8 @@ export async function testStates(
       try {
         const testing = withTimeLimit(state.test(tab, page), leftMs, 'testing a state');
         const tested = await frame.whileAlive(testing, clock.left(), 'testing a state');
-        found.states.push({ kind, result: tested === null ? 'nothing' : 'tested' });
+        const left = tested?.left ?? 0;
+        found.states.push({ kind, result: tested === null ? 'nothing' : 'tested', ...(left > 0 && { left }) });
         let added: Found = { violations: [], needsReview: [] };
         if (tested !== null) {
           added = onlyNew(
@@ -174,7 +210,12 @@ const keyOf = (rule: string, node: ReportNode): string => `${rule}\n${elementPat
 const keysOf = (list: readonly ReportViolation[]): string[] => list.flatMap(({ rule, nodes }) => nodes.map((node) => keyOf(rule, node)));
 
 /** Takes what was found in a state and is not known, and notes what is known. */
-function onlyNew(tested: Found, state: FoundInState, known: Record<keyof Found, Set<string>>, found: VisitedStates): Found {
+function onlyNew(
+  tested: Found,
+  state: FoundInState,
+  known: Record<'violations' | 'needsReview', Set<string>>,
+  found: VisitedStates,
+): Found {
   const added: Found = { violations: [], needsReview: [] };
   const before = { violations: new Set(known.violations), needsReview: new Set(known.needsReview) };
   for (const list of ['violations', 'needsReview'] as const) {
@@ -184,7 +225,7 @@ function onlyNew(tested: Found, state: FoundInState, known: Record<keyof Found, 
         if (!before[list].has(key)) {
           if (list === 'violations') known.violations.add(key);
           known.needsReview.add(key);
-          return [{ ...node, state }];
+          return [{ ...node, state: { ...state, steps: node.state?.steps ?? state.steps } }];
         }
         found.alsoIn.set(key, [...new Set([...(found.alsoIn.get(key) ?? []), state.kind])]);
         return [];
