@@ -4,6 +4,7 @@ import { NewKey } from '../accounts/api-keys.ts';
 import { ValidationFailure } from '../http/errors.ts';
 import { compileValidator } from '../http/validation.ts';
 import { NewWebhook } from '../webhooks/schemas.ts';
+import { inLanguageOf } from '../../report/words/current.ts';
 import { KEY_FORM } from './settings/api-keys.ts';
 import { formErrors, type FormFields } from './forms.ts';
 import { WEBHOOK_FORM } from './settings/webhooks.ts';
@@ -37,6 +38,11 @@ describe('the errors of a form', () => {
     it(`know every field of ${what}`, () => {
       expect(Object.keys(fields)).to.have.members(Object.keys(schema.properties));
     });
+
+  it('name the field in the language of the reader, and mark what the API says as English', () => {
+    const [error] = inLanguageOf({ locale: 'de' }, () => formErrors([{ loc: ['body', 'name'], msg: '', type: 'missing_field' }], { name: { label: 'Pages' } })); // prettier-ignore
+    expect(String(error!.text)).to.equal('Seiten: <span lang="en">is required.</span>');
+  });
 
   it('have a text of their own for a type', () => {
     const item = { loc: ['body', 'expires_at'], msg: 'expires_at must be in the future.', type: 'date.past' as const };

@@ -120,7 +120,7 @@ describe('the dashboard', () => {
     await page.locator('main a').first().focus();
     await web.stores.scans.mirror(row.id, { phase: 'done', outcome: OUTCOME, passed: null, finishedAt: new Date() });
     await page.getByRole('heading', { name: 'Result' }).waitFor();
-    expect(await page.title()).to.include('done');
+    expect(await page.title()).to.include('Done');
     expect(await page.evaluate('document.activeElement.textContent')).to.equal('Scans');
   });
 

@@ -6,7 +6,8 @@ import { html, type Html } from '../../../report/html/html.ts';
 import { isCheck, type ScanRow } from '../../../stores/scans/scan-row.ts';
 import { button, hiddenField, link, notice, type NoticeKind, time } from '../../web/components.ts';
 import { causesHref } from '../findings/select.ts';
-import { count, number, siteLink } from './words.ts';
+import { count, siteLink } from './words.ts';
+import { forms, t, tr } from '../../web/texts.ts';
 
 export const checkPath = (scanId: string): string => `${scanPath(scanId)}/check`;
 
@@ -17,7 +18,7 @@ export const checkForm = (scanId: string, { csrfToken, idempotencyKey }: { csrfT
 /** The button that checks a page, or a root cause there. @param hiddenText for screen readers, if there are several buttons */
 export const checkButton = ({ url, cause }: { url: string; cause?: string }, hiddenText?: string): Html =>
   button({
-    text: cause === undefined ? 'Check this page again' : 'Check again',
+    text: cause === undefined ? t`Check this page again` : t`Check again`,
     name: 'check',
     value: [cause, url].filter(Boolean).join(' '),
     hiddenText,
@@ -42,38 +43,47 @@ export const newestOfPage = (checks: readonly ScanRow[], url: string): ScanRow |
 export function checkLink(row: ScanRow | undefined, named = false): Html | false {
   const checked = row?.outcome?.baseline?.checked;
   if (row === undefined || checked === undefined) return false;
-  return html`<p class="soft">Checked ${time(row.createdAt)}: ${link(titleOf(checked), scanPath(row.id))}${named && html` on ${siteLink(row.options.url)}`}</p>`;
+  const [at, result] = [time(row.createdAt), link(titleOf(checked), scanPath(row.id))];
+  return html`<p class="soft">${named ? t`Checked ${at}: ${result} on ${siteLink(row.options.url)}` : t`Checked ${at}: ${result}`}</p>`;
 }
 
-const VIOLATIONS = { one: '{n} violation', other: '{n} violations' };
+const STILL_THERE = forms('Still there: {left} of {n} violation', 'Still there: {left} of {n} violations');
+const NEW = forms('New: {n} violation', 'New: {n} violations');
+const FIXED = forms('Fixed: {n} violation', 'Fixed: {n} violations');
 
 /** The answer, first in what people read. */
 export function titleOf({ answer, before, left, new: added }: CheckOutcome): string {
-  if (answer === 'still_there') return `Still there: ${number(left)} of ${count(VIOLATIONS, Math.max(before, left))}`;
-  if (answer === 'new') return `New: ${count(VIOLATIONS, added)}`;
-  if (answer === 'fixed' && before === 0) return NOTHING_TO_FIX;
-  return answer === 'fixed' ? `Fixed: ${count(VIOLATIONS, before)}` : 'It is unknown whether this is fixed';
+  if (answer === 'still_there') return count(STILL_THERE, Math.max(before, left), { left });
+  if (answer === 'new') return count(NEW, added);
+  if (answer === 'fixed' && before === 0) return tr(NOTHING_TO_FIX);
+  return answer === 'fixed' ? count(FIXED, before) : t`It is unknown whether this is fixed`;
 }
 
 const KINDS: Readonly<Record<CheckAnswer, NoticeKind>> = { fixed: 'good', still_there: 'bad', new: 'bad', unknown: 'warn' };
+
+const ADDED = forms(
+  'The page has {n} violation that the earlier scan does not have there.',
+  'The page has {n} violations that the earlier scan does not have there.',
+);
 
 /** What a check is about and what came of it, before everything else on its page. @param name of the root cause, if it is known */
 export function checkNotice({ phase, baseline, outcome, options }: ScanRow, name: string | null): Html {
   const { scan = '', check: { cause } = {} } = baseline ?? {};
   const checked = outcome?.baseline?.checked;
-  const about = cause === undefined ? 'all violations of the page' : (name ?? `the root cause ${cause}`);
-  const back = link('the scan that found it', cause === undefined ? pagesPath(scan) : causesHref(scan, { cause }));
-  const title = checked !== undefined ? titleOf(checked) : isTerminal(phase) ? 'It is unknown whether this is fixed' : undefined;
-  const more =
-    checked === undefined || checked.new === 0 || checked.answer === 'new'
-      ? false
-      : ` The page has ${count(VIOLATIONS, checked.new)} that the earlier scan does not have there.`;
+  const page = siteLink(options.url);
+  const back = link(t`the scan that found it`, cause === undefined ? pagesPath(scan) : causesHref(scan, { cause }));
+  const title = checked !== undefined ? titleOf(checked) : isTerminal(phase) ? t`It is unknown whether this is fixed` : undefined;
+  const about =
+    cause === undefined
+      ? t`This checks all violations of the page on ${page}.`
+      : t`This checks ${name ?? t`the root cause ${cause}`} on ${page}.`;
+  const added = checked !== undefined && checked.new > 0 && checked.answer !== 'new' && count(ADDED, checked.new);
   return notice({
     id: 'check',
     kind: checked === undefined ? (isTerminal(phase) ? 'warn' : 'note') : KINDS[checked.answer],
     title,
-    body: html`<p>This checks ${about} on ${siteLink(options.url)}.${more} ${checked?.reason !== undefined && CHECK_DOUBTS[checked.reason]}</p>
-      <p>Back to ${back}.</p>`,
+    body: html`<p>${about} ${added} ${checked?.reason !== undefined && tr(CHECK_DOUBTS[checked.reason])}</p>
+      <p>${t`Back to ${back}.`}</p>`,
   });
 }
 

@@ -1,6 +1,5 @@
 /** The page of one scan: while it is in progress, and when it has ended. Pure. */
 import { isTerminal, LIVE_PHASES, type LivePhase } from '../../../core/scan/phases.ts';
-import { pageCountsOf } from '../../../report/view/verdict.ts';
 import { criteriaPath, scanPath, sitePath } from '../../../core/web-paths.ts';
 import { CONVERTED_MAX_BYTES } from '../../../report/schema/export-size.ts';
 import type { CsvTable } from '../../../report/schema/objects.ts';
@@ -30,9 +29,9 @@ import { fixToPassCard } from '../../../report/html/result.ts';
 import { differenceLater } from './difference.ts';
 import { metadataList, optionList, scanResult } from './result.ts';
 import { checkForm, checkNotice } from './check.ts';
-import { date, kindBadge, number, pagesText, partsOf, PHASE_WORDS, progressText, scanFacts, siteLink } from './words.ts';
+import { count, date, kindBadge, partsOf, PHASE_WORDS, progressText, scanFacts, siteLink, verdictWords } from './words.ts';
 import { trendChart, type TrendPoint } from './trend.ts';
-import { tr } from '../../web/texts.ts';
+import { forms, t, tr } from '../../web/texts.ts';
 
 export interface ScanPageData {
   row: ScanRow;
@@ -63,20 +62,22 @@ export interface ScanPageData {
 
 /** The title of the page: screen readers read it first, and the time tells the tabs of two scans apart. */
 export function scanTitle(row: ScanRow): string {
-  const { options, phase, passed, createdAt } = row;
-  const verdict = passed === null || !isTerminal(phase) ? '' : passed ? ', passed' : ', not passed';
-  const state = isTerminal(phase) ? tr(PHASE_WORDS[phase].text).toLowerCase() : 'in progress';
-  return `${isCheck(row) ? 'Check' : 'Scan'} of ${partsOf(options.url).host}: ${state}${verdict}, ${date(createdAt)}`;
+  const { options, phase, createdAt } = row;
+  const state = isTerminal(phase) ? tr(PHASE_WORDS[phase].text) : t`In progress`;
+  const { host } = partsOf(options.url);
+  const ended = [state, verdictWords(row)?.text].filter(Boolean).join(', ');
+  return isCheck(row) ? t`Check of ${host}: ${ended}, ${date(createdAt)}` : t`Scan of ${host}: ${ended}, ${date(createdAt)}`;
 }
 
 export function scanBody(data: ScanPageData): Html {
   const { row, list, message, position, ofManifest, write } = data;
   const { host, path } = partsOf(row.options.url);
   const ended = isTerminal(row.phase);
-  return html`${breadcrumb([{ text: 'Scans', href: list }, { text: host }])}
+  const address = html`<span class="address">${host}${path !== '/' && html`<wbr />${path}`}</span>`;
+  return html`${breadcrumb([{ text: t`Scans`, href: list }, { text: host }])}
     ${message !== null && notice({ kind: message.kind, title: message.text, announce: true })}
     <div class="page-head">
-      <h1>${isCheck(row) ? 'Check' : 'Scan'} of <span class="address">${host}${path !== '/' && html`<wbr />${path}`}</span></h1>
+      <h1>${isCheck(row) ? t`Check of ${address}` : t`Scan of ${address}`}</h1>
       ${row.test && html`<p class="badges">${kindBadge(row)}</p>`}
     </div>
     ${isCheck(row) && checkNotice(row, data.checkedCause)} ${scanFacts(row, data.names)}
@@ -87,34 +88,34 @@ export function scanBody(data: ScanPageData): Html {
 
 /** The page of the site has the trend and the other scans. Scans of test keys and checks are not listed there. */
 const toSite = ({ site, optionsKey, phase, test, baseline }: ScanRow): Html | false =>
-  isTerminal(phase) && !test && !isCheck({ baseline }) && html` · ${link(`All results of ${site}`, sitePath(site, optionsKey))}`;
+  isTerminal(phase) && !test && !isCheck({ baseline }) && html` · ${link(t`All results of ${site}`, sitePath(site, optionsKey))}`;
 
 const liveParts = (progress: Html, id: string): Html =>
-  html`${progress}<noscript><p>${link('Reload this page', `/dashboard/scans/${id}`)} to see the current state.</p></noscript>`;
+  html`${progress}<noscript><p>${t`${link(t`Reload this page`, `/dashboard/scans/${id}`)} to see the current state.`}</p></noscript>`;
 
 function endedParts(data: ScanPageData): Html {
-  const { row, trend, view, write } = data;
-  const pages = view === null || view === 'unavailable' ? undefined : pageCountsOf(view);
-  const toPass = view === null || view === 'unavailable' ? NOTHING : fixToPassCard(view, (cause) => causesHref(row.id, { cause }));
-  return html`${scanResult(row, pages)} ${toPass} ${downloads(row)} ${write !== null && isRepeatable(row) && againForm(row, write)} ${row.outcome !== null && findings(data)}
+  const { row, trend, write } = data;
+  const view = data.view === null || data.view === 'unavailable' ? undefined : data.view;
+  const toPass = view && fixToPassCard(view, (cause) => causesHref(row.id, { cause }));
+  return html`${scanResult(row, view)} ${toPass} ${downloads(row)} ${write !== null && isRepeatable(row) && againForm(row, write)} ${row.outcome !== null && findings(data)}
     ${row.phase === 'done' && row.reports !== null && !isCheck(row) && differenceLater(row)} ${trendChart(trend, { current: row.id })}`;
 }
 
 function downloads({ id, reports }: ScanRow): Html {
   if (reports === null) return NOTHING;
   const csv = (table: CsvTable, text: string): Html => link(text, `${scanPath(id)}/report/${table}.csv`);
-  const pdf = linkButton({ text: 'Download PDF', href: `/dashboard/scans/${id}/report` });
-  const json = linkButton({ text: 'JSON', hiddenText: 'export', href: `/dashboard/scans/${id}/report/json` });
+  const pdf = linkButton({ text: t`Download PDF`, href: `/dashboard/scans/${id}/report` });
+  const json = linkButton({ text: 'JSON', hiddenText: t`export`, href: `/dashboard/scans/${id}/report/json` });
   if (reports.export.bytes > CONVERTED_MAX_BYTES)
     return html`${actions(pdf, json)}
-      <p>The export is too large to make the HTML report and spreadsheets here. Run <code>curbcut report ${id} --html FILE</code>.</p>`;
-  return html`${actions(pdf, linkButton({ text: 'HTML', hiddenText: 'report in one file', href: `${scanPath(id)}/report/html` }), json)}
+      <p>${t`The export is too large to make the HTML report and spreadsheets here. Run ${html`<code>curbcut report ${id} --html FILE</code>`}.`}</p>`;
+  return html`${actions(pdf, linkButton({ text: 'HTML', hiddenText: t`report in one file`, href: `${scanPath(id)}/report/html` }), json)}
     <details>
-      <summary>Spreadsheets and drafts</summary>
-      <p>CSV of ${csv('elements', 'elements')}, ${csv('causes', 'root causes')} or ${csv('pages', 'pages')}</p>
+      <summary>${t`Spreadsheets and drafts`}</summary>
+      <p>${t`CSV of ${csv('elements', t`elements`)}, ${csv('causes', t`root causes`)} or ${csv('pages', t`pages`)}`}</p>
       <p>
-        Drafts to complete: ${link('accessibility conformance report (OpenACR)', `${scanPath(id)}/report/openacr`)},
-        ${link('known barriers for an accessibility statement', `${scanPath(id)}/report/barriers`)}
+        ${t`Drafts to complete: ${link(t`accessibility conformance report (OpenACR)`, `${scanPath(id)}/report/openacr`)},
+        ${link(t`known barriers for an accessibility statement`, `${scanPath(id)}/report/barriers`)}`}
       </p>
     </details>`;
 }
@@ -122,12 +123,17 @@ function downloads({ id, reports }: ScanRow): Html {
 /** A person's scan is no test. */
 const isRepeatable = ({ origin, test }: ScanRow): boolean => origin === 'api' && !test;
 
+const RESERVES = forms(
+  'Reserves {n} credit, and charges the pages that it tests.',
+  'Reserves {n} credits, and charges the pages that it tests.',
+);
+
 function againForm({ id, options, baseline }: ScanRow, { csrfToken, idempotencyKey, credits }: NonNullable<ScanPageData['write']>): Html {
-  const available = credits === null ? '' : ` ${number(credits)} are available.`;
+  const available = credits === null ? '' : t` ${credits} are available.`;
   return html`<form method="post" action="/dashboard/scans/${id}/again">
     ${hiddenField('_csrf', csrfToken)}${hiddenField('idempotency_key', idempotencyKey)}
-    ${button({ text: isCheck({ baseline }) ? 'Check again' : 'Scan again', attributes: { 'aria-describedby': 'again-cost' } })}
-    <p class="hint" id="again-cost">Reserves ${pagesText(options.maxPages).replace('page', 'credit')}, and charges the pages that it tests.${available}</p>
+    ${button({ text: isCheck({ baseline }) ? t`Check again` : t`Scan again`, attributes: { 'aria-describedby': 'again-cost' } })}
+    <p class="hint" id="again-cost">${count(RESERVES, options.maxPages)}${available}</p>
   </form>`;
 }
 
@@ -136,32 +142,32 @@ const deleteForm = ({ id, origin, resource }: ScanRow, csrfToken: string): Html 
     id: 'delete',
     action: `/dashboard/scans/${id}/delete`,
     fields: hiddenField('_csrf', csrfToken),
-    trigger: { text: 'Delete scan', kind: 'danger' },
-    title: 'Delete this scan?',
-    text: `Its result and its reports are deleted for everyone, and nothing brings them back. Its credits stay charged.${
-      origin === 'manifest' ? ` ${resource.namespace}/${resource.name} stays in the cluster until it is deleted there.` : ''
+    trigger: { text: t`Delete scan`, kind: 'danger' },
+    title: t`Delete this scan?`,
+    text: html`${t`Its result and its reports are deleted for everyone, and nothing brings them back. Its credits stay charged.`}${
+      origin === 'manifest' && t` ${`${resource.namespace}/${resource.name}`} stays in the cluster until it is deleted there.`
     }`,
-    confirm: 'Delete scan',
-    cancel: 'Keep scan',
+    confirm: t`Delete scan`,
+    cancel: t`Keep scan`,
   });
 
 function findings(data: ScanPageData): Html {
   const { row, view, causes, mayAccept, issues, checks, write } = data;
   if (row.reports === null)
     return notice({
-      title: 'The reports of this scan are no longer stored',
-      body: 'The score, the verdict and the counts are kept longer. Scan again to see the findings.',
+      title: t`The reports of this scan are no longer stored`,
+      body: t`The score, the verdict and the counts are kept longer. Scan again to see the findings.`,
     });
   if (view === 'unavailable')
     return notice({
       kind: 'warn',
-      title: 'The findings are unavailable at the moment',
-      body: html`They could not be read. ${link('Reload this page', `/dashboard/scans/${row.id}`)} in a while.`,
+      title: t`The findings are unavailable at the moment`,
+      body: t`They could not be read. ${link(t`Reload this page`, `/dashboard/scans/${row.id}`)} in a while.`,
     });
   if (view === null || causes === null)
     return notice({
-      title: 'This scan has no findings to show',
-      body: 'They are not in the object store. Download the PDF or the JSON export.',
+      title: t`This scan has no findings to show`,
+      body: t`They are not in the object store. Download the PDF or the JSON export.`,
     });
   return html`${causeList({ ...causes, scanId: row.id, view, mayAccept, issues, checks, mayCheck: write !== null })} ${write !== null && checkForm(row.id, write)} ${criteria(row.id, view)} ${pagesSummary(row.id, pagesOf(row, view))}`;
 }
@@ -170,9 +176,9 @@ function findings(data: ScanPageData): Html {
 const criteria = (id: string, { criteria: all = [] }: ReportView): Html | false =>
   all.length > 0 &&
   html`<details class="card folded" id="criteria">
-    <summary><h2>Success criteria</h2></summary>
+    <summary><h2>${t`Success criteria`}</h2></summary>
     ${criteriaCounts(all)}
-    <p>${link(`Show all ${all.length} criteria`, criteriaPath(id))}</p>
+    <p>${link(t`Show all ${all.length} criteria`, criteriaPath(id))}</p>
   </details>`;
 
 interface ScanProgressData {
@@ -203,7 +209,7 @@ export function scanProgress({ row, position, ofManifest, csrfToken }: ScanProgr
     'data-seconds': REFRESH_SECONDS,
     'data-announce': tr(PHASE_WORDS[phase].text),
   })}>
-    <h2 id="progress-title">In progress</h2>
+    <h2 id="progress-title">${t`In progress`}</h2>
     ${steps(phase as LivePhase)} ${phase === 'queued' ? waiting(position) : testing(pages)} ${cancelForm(row, ofManifest, csrfToken)}
   </section>`;
 }
@@ -218,42 +224,46 @@ function steps(current: LivePhase): Html {
     ${LIVE_PHASES.map((phase, index) => {
       const state = index < at ? 'over' : index === at ? 'current' : 'ahead';
       return html`<li${attributes({ class: `phase phase-${state}`, 'aria-current': state === 'current' ? 'step' : undefined })}>
-        ${tr(PHASE_WORDS[phase].text)}${state === 'over' && visuallyHidden(' (over)')}
+        ${tr(PHASE_WORDS[phase].text)}${state === 'over' && visuallyHidden(t` (over)`)}
       </li>`;
     })}
   </ol>`;
 }
 
 function waiting(position: QueuePosition | undefined): Html {
-  if (position === undefined) return html`<p>The scan starts as soon as there is room for it.</p>`;
-  const { position: place, waiting: all } = position;
-  const behind =
-    place === null ? `The scan waits behind at least 1,000 others` : `The scan is number ${number(place)} of ${number(all)} that wait`;
-  return html`<p>${behind} in the queue ${position.name}.</p>`;
+  if (position === undefined) return html`<p>${t`The scan starts as soon as there is room for it.`}</p>`;
+  const { position: place, waiting: all, name } = position;
+  const text =
+    place === null
+      ? t`The scan waits behind at least ${1000} others in the queue ${name}.`
+      : t`The scan is number ${place} of ${all} that wait in the queue ${name}.`;
+  return html`<p>${text}</p>`;
 }
 
 function testing(pages: ScanRow['pages']): Html {
   const tried = pages.scanned + pages.failed;
-  if (pages.total === 0) return progress({ label: 'Pages', value: null, max: 1, text: 'No page was found yet.' });
-  return progress({ label: 'Pages', value: tried, max: Math.max(pages.total, tried), text: progressText(pages) });
+  if (pages.total === 0) return progress({ label: t`Pages`, value: null, max: 1, text: t`No page was found yet.` });
+  return progress({ label: t`Pages`, value: tried, max: Math.max(pages.total, tried), text: progressText(pages) });
 }
 
+const TESTED = forms('Until now: {n} page.', 'Until now: {n} pages.');
+
 function cancelForm({ id, pages, resource, canceling }: ScanRow, ofManifest: boolean, csrfToken: string | null): Html {
-  if (canceling) return html`<p>Canceling: the scan ends when the report of the tested pages is stored, within seconds.</p>`;
+  if (canceling) return html`<p>${t`Canceling: the scan ends when the report of the tested pages is stored, within seconds.`}</p>`;
   if (csrfToken === null) return NOTHING;
   if (ofManifest)
     return notice({
-      body: html`A Kubernetes manifest created this scan. Cancel it in the cluster: delete ${resource.namespace}/${resource.name}, or set spec.cancel to true.`,
+      body: t`A Kubernetes manifest created this scan. Cancel it in the cluster: delete ${resource.namespace}/${resource.name}, or set spec.cancel to true.`,
     });
-  const tested = pages.scanned === 0 ? '' : ` (${pagesText(pages.scanned)} until now)`;
   return confirmedForm({
     id: 'cancel',
     action: `/dashboard/scans/${id}/cancel`,
     fields: hiddenField('_csrf', csrfToken),
-    trigger: { text: 'Cancel scan', kind: 'danger' },
-    title: 'Cancel this scan?',
-    text: `Pages that are tested before the scan ends are charged and have a report${tested}. The other reserved credits are returned.`,
-    confirm: 'Cancel scan',
-    cancel: 'Keep scanning',
+    trigger: { text: t`Cancel scan`, kind: 'danger' },
+    title: t`Cancel this scan?`,
+    text: html`${t`Pages that are tested before the scan ends are charged and have a report.`}
+      ${pages.scanned > 0 && count(TESTED, pages.scanned)} ${t`The other reserved credits are returned.`}`,
+    confirm: t`Cancel scan`,
+    cancel: t`Keep scanning`,
   });
 }

@@ -31,6 +31,7 @@ import { listBefore } from './list-query.ts';
 import { eventsPath, liveFragment, scanBody, scanEnded, type ScanPageData, scanProgress, scanTitle } from './page.ts';
 import type { TrendPoint } from './trend.ts';
 import { admit, scanIdOf, sendFragment } from './deps.ts';
+import { t } from '../../web/texts.ts';
 
 /** Scans in the chart. */
 export const TREND_MAX = 30;
@@ -107,7 +108,7 @@ async function checkedCauseName(request: FastifyRequest, row: ScanRow): Promise<
   const origin = asked && (await storesOf(request).scans.find(asked.scan));
   const view = origin && (await viewOf(request, origin));
   const line = view && view !== 'unavailable' ? findCause(view, 'violations', asked!.cause) : undefined;
-  return line === undefined ? null : `“${titleOf(view as ReportView, line.rule)}” (${line.element})`;
+  return line === undefined ? null : t`“${titleOf(view as ReportView, line.rule)}” (${line.element})`;
 }
 
 /** The page is of use without its findings. */
@@ -142,7 +143,7 @@ export const scanPages: FastifyPluginAsync = async (scope) => {
   scope.get('/dashboard/scans/:id', { config }, async (request, reply) => {
     const canceling = (request.query as Record<string, unknown>)['canceling'] !== undefined;
     const row = await scanOf(request);
-    const message = canceling && !isTerminal(row.phase) ? ({ kind: 'note', text: 'The scan is being canceled.' } as const) : null;
+    const message = canceling && !isTerminal(row.phase) ? ({ kind: 'note', text: t`The scan is being canceled.` } as const) : null;
     return sendScanPage(request, reply, { row, message });
   });
 
@@ -167,14 +168,14 @@ export const scanPages: FastifyPluginAsync = async (scope) => {
     const row = await scanOf(request);
     const section = differenceSection(row, await differenceOf(request, row));
     const trail = breadcrumb([
-      { text: 'Scans', href: SCANS_PATH },
-      { text: 'Scan', href: `/dashboard/scans/${row.id}` },
-      { text: 'Difference' },
+      { text: t`Scans`, href: SCANS_PATH },
+      { text: t`Scan`, href: `/dashboard/scans/${row.id}` },
+      { text: t`Difference` },
     ]);
     const body = html`${trail}
-      <h1>Difference of two scans</h1>
+      <h1>${t`Difference of two scans`}</h1>
       ${section}`;
-    return reply.page(dashboardPage({ request, title: 'Difference of two scans', active: 'scans', body }));
+    return reply.page(dashboardPage({ request, title: t`Difference of two scans`, active: 'scans', body }));
   });
 
   scope.get<{ Params: { name: string } }>(picturePath(':id', ':name'), { config }, async (request, reply) => {

@@ -2,12 +2,13 @@
 import { chartFrame, type Column, foldedCard, link, table, time } from '../../web/components.ts';
 import { attributes, html, type Html, NOTHING } from '../../../report/html/html.ts';
 import { date, number } from './words.ts';
+import { t } from '../../web/texts.ts';
 
-const COLUMNS: readonly Column[] = [{ text: 'Scan' }, { text: 'Score', numeric: true }, { text: 'Violations', numeric: true }];
+const columns = (): Column[] => [{ text: t`Scan` }, { text: t`Score`, numeric: true }, { text: t`Violations`, numeric: true }];
 /** Only if a scan was compared with its baseline. */
-const DIFFERENCE_COLUMNS: readonly Column[] = [
-  { text: 'New', numeric: true },
-  { text: 'Fixed', numeric: true },
+const differenceColumns = (): Column[] => [
+  { text: t`New`, numeric: true },
+  { text: t`Fixed`, numeric: true },
 ];
 
 /** @param points oldest first. @param options.current the scan of the page */
@@ -18,23 +19,23 @@ export function trendChart(points: readonly TrendPoint[], options: { current?: s
   const scores = gridOf(points.map(({ score }) => score));
   return foldedCard({
     id: 'trend-card',
-    title: 'Trend of this address',
+    title: t`Trend of this address`,
     open,
     body: chartFrame({
-      caption: `The last ${points.length} scans with the same options`,
+      caption: t`The last ${points.length} scans with the same options`,
       svg: html`<div class="columns">
-        <div><p>Score${scores[0]! > 0 && `. The axis begins at ${number(scores[0]!)}, not at 0`}</p>${drawing(points, 'score', scores, current)}</div>
-        <div><p>Violations</p>${drawing(points, 'violations', gridFromZero(points.map(({ violations }) => violations)), current)}</div>
+        <div><p>${scores[0]! > 0 ? t`Score. The axis begins at ${scores[0]!}, not at 0` : t`Score`}</p>${drawing(points, 'score', scores, current)}</div>
+        <div><p>${t`Violations`}</p>${drawing(points, 'violations', gridFromZero(points.map(({ violations }) => violations)), current)}</div>
       </div>`,
-      tableSummary: 'All numbers as a table',
+      tableSummary: t`All numbers as a table`,
       table: table({
         id: 'trend',
-        caption: 'Scores, newest first',
-        columns: [...COLUMNS, ...(isCompared ? DIFFERENCE_COLUMNS : [])],
+        caption: t`Scores, newest first`,
+        columns: [...columns(), ...(isCompared ? differenceColumns() : [])],
         rows: points
           .toReversed()
           .map(({ id, at, score, violations, difference }) => [
-            id === current ? html`${time(at)} (this scan)` : link(time(at), `/dashboard/scans/${id}`),
+            id === current ? t`${time(at)} (this scan)` : link(time(at), `/dashboard/scans/${id}`),
             number(score),
             number(violations),
             ...(isCompared ? [shownOr(difference?.new), shownOr(difference?.fixed)] : []),
@@ -121,8 +122,13 @@ export function timesOf(points: readonly Pick<TrendPoint, 'at'>[]): [string, str
 function describe(points: readonly TrendPoint[], of: 'score' | 'violations'): string {
   const [first, last] = [points[0]!, points.at(-1)!];
   const values = points.map((point) => point[of]);
-  const range = `The lowest was ${number(Math.min(...values))}, the highest ${number(Math.max(...values))}.`;
-  return `Line chart of the ${of} of ${points.length} scans, from ${number(first[of])} on ${date(first.at)} to ${number(last[of])} on ${date(last.at)}. ${range}`;
+  const [lowest, highest] = [Math.min(...values), Math.max(...values)];
+  const [from, to] = [date(first.at), date(last.at)];
+  return of === 'score'
+    ? t`Line chart of the score of ${points.length} scans, from ${first.score} on ${from} to ${last.score} on ${to}.
+        The lowest was ${lowest}, the highest ${highest}.`
+    : t`Line chart of the violations of ${points.length} scans, from ${first.violations} on ${from} to ${last.violations} on ${to}.
+        The lowest was ${lowest}, the highest ${highest}.`;
 }
 
 const SPARK = { width: 96, height: 24, margin: 3 } as const;
@@ -144,7 +150,7 @@ export function sparkline(label: string, values: readonly number[], span = 1): H
   ]);
   const [x, y] = points.at(-1)!;
   const [first, last, lowest, highest] = [values[0]!, values.at(-1)!, low, high].map((value) => number(value));
-  const text = `${label} of the last ${values.length} scans: from ${first} to ${last}, lowest ${lowest}, highest ${highest}`;
+  const text = t`${label} of the last ${values.length} scans: from ${first} to ${last}, lowest ${lowest}, highest ${highest}`;
   return html`<svg class="sparkline" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${text}">
     <polyline class="chart-line"${attributes({ points: points.map((point) => point.join()).join(' ') })}></polyline>
     <circle class="chart-dot"${attributes({ cx: x, cy: y, r: 3 })}></circle>
