@@ -11,10 +11,10 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4709, tests: 1667 },
-  report: { production: 16227, tests: 1810 },
+  report: { production: 16242, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 9235, tests: 635 },
-  api: { production: 26490, tests: 2426 },
+  api: { production: 26490, tests: 2430 },
   operator: { production: 11713, tests: 8731 },
   'scanner-image': { production: 14334, tests: 3662 },
   cli: { production: 5499, tests: 366 },

@@ -132,7 +132,7 @@ function head(context: Context): Html {
     ${notice({ kind, title: sentence ?? word, body: sentence === null ? detail : undefined, id: 'outcome' })}
     ${requested > reserved && html`<p>${format(texts.partial, { n: reserved, m: requested })}</p>`}
     ${compared !== '' && html`<p>${compared}</p>`}
-    ${resultCard({ ...facts, passed: verdict.passed, partial, explained, locale })}
+    ${resultCard({ ...facts, passed: verdict.passed, partial, explained, decided: view.decided, locale })}
     ${fixToPassCard(view, (cause) => causeHref(context, cause), locale)}`;
 }
 

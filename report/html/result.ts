@@ -21,6 +21,10 @@ export interface ResultOptions {
   explained: ScoreSentences;
   /** Whether a sentence above states a coverage below 100 %. */
   coverageStated?: boolean;
+  /** How many elements people have decided about. */
+  decided?: ReportView['decided'];
+  /** The address of the known issues and decisions. */
+  knownHref?: string;
   locale?: Locale;
 }
 
@@ -36,7 +40,7 @@ export function resultCard(options: ResultOptions): Html {
       ${figure({ value: number(score), of: texts.outOf, label: texts.score, kind: passed === false ? 'bad' : passed ? 'good' : 'note' })}
       ${figure({ value: number(violations.total), label: texts.violations })}
     </div>
-    ${severityCounts({ critical, serious, moderate, minor }, locale)} ${withoutKnown(outcome, partial, locale)}
+    ${severityCounts({ critical, serious, moderate, minor }, locale)} ${withoutKnown(options, locale)}
     ${!coverageStated && coverage(outcome, locale)}
     ${explained.surprise !== null && html`<p class="hint" id="surprise">${explained.surprise}</p>`}
     <details>
@@ -47,15 +51,19 @@ export function resultCard(options: ResultOptions): Html {
   </section>`;
 }
 
-function withoutKnown({ known, violations }: Outcome, partial: boolean, locale: Locale): Html | false {
+/** What the scan has without known issues and decisions. */
+function withoutKnown({ outcome: { known, violations }, partial, decided, knownHref }: ResultOptions, locale: Locale): Html | false {
   if (known === undefined) return false;
   const { texts, format } = wordsIn(locale, 'report');
+  const { texts: words } = wordsIn(locale, 'findings');
   const { scoreWithoutDecisions: score } = known;
-  const decided = score !== undefined && html`<p class="hint">${format(texts.withoutDecisions, { score })}</p>`;
-  if (decided && known.violations.total === violations.total) return decided;
-  const text = partial ? wordsIn(locale, 'findings').texts.withoutKnown : texts.withoutKnown;
-  return html`<p class="hint">${format(text, { score: known.score, violations: known.violations.total })}</p>
-    ${decided}`;
+  const isDecidedOnly = score !== undefined && known.violations.total === violations.total;
+  const numbers = { score: known.score, violations: known.violations.total };
+  const said = [
+    !isDecidedOnly && format(partial ? words.withoutKnown : texts.withoutKnown, numbers),
+    score !== undefined && format(decided === undefined ? texts.withoutDecisions : texts.decisions, { ...decided, score }),
+  ];
+  return html`<p class="hint">${said.filter(Boolean).join(' ')}${knownHref !== undefined && html` ${link(words.states.known, knownHref)}`}</p>`;
 }
 
 function coverage({ pages: { scanned, failed } }: Outcome, locale: Locale): Html {

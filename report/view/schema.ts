@@ -137,6 +137,8 @@ export const ReportView = Type.Object({
   page_pictures: Type.Array(PagePicture),
   /** All success criteria of the conformance target, in the order of WCAG. Views of earlier versions have none. */
   criteria: Type.Optional(Type.Array(Type.Pick(ReportCriterion, ['id', 'level', 'pages']))),
+  /** How many elements people have decided about. Only if there are decisions; absent in views of earlier versions. */
+  decided: Type.Optional(Type.Object({ faults: Count, fine: Count })),
   /** Failing elements, worst first; only if the scan tested one page. */
   issues: Type.Array(ViewIssue),
   /** The number of violations of the scan, whether or not they are listed. */

@@ -3,8 +3,9 @@
  * beside the export, so that a page is served without reading an export of many megabytes. Pure.
  */
 import { IMPACTS } from '../../core/scan/impacts.ts';
+import { confirmedOf } from '../causes/decisions.ts';
 import { countViolations } from '../results/score.ts';
-import { elementPath, findingsOf, type ReportPage, type TestedPage, testedPages } from '../schema/page.ts';
+import { elementPath, findingsOf, type ReportPage, type ReportViolation, type TestedPage, testedPages } from '../schema/page.ts';
 import type { Report } from '../schema/report.ts';
 import type { RootCause } from '../schema/root-cause.ts';
 import { bounded, fitting, shortened, startWithin } from './bounds.ts';
@@ -64,6 +65,7 @@ export function viewObjectsOf(report: Report): ViewObjects {
     pictures: [],
     page_pictures: [],
     criteria: report.criteria.map(({ id, level, pages: outcomes }) => ({ id, level, pages: outcomes })),
+    ...decidedOf(report.known_issues?.score_without_decisions === undefined ? [] : tested),
     issues: [],
     issues_total: counts.total,
   } satisfies ReportView;
@@ -98,6 +100,14 @@ function toPassOf(report: Report): Pick<ReportView, 'to_pass'> {
   const { causes, ...rest } = fix;
   const listed = causes.map(({ fingerprint, rule, impact, elements, pages }) => bounded({ fingerprint, rule, impact, elements, pages }));
   return { to_pass: { ...rest, causes: listed } };
+}
+
+/** @param tested none if there are no decisions */
+function decidedOf(tested: readonly TestedPage[]): Pick<ReportView, 'decided'> {
+  const elements = (found: readonly ReportViolation[]): number => found.reduce((sum, { nodes_total }) => sum + nodes_total, 0);
+  const faults = elements(tested.flatMap(({ violations }) => confirmedOf(violations)));
+  const fine = elements(tested.flatMap(({ reviewed = [] }) => reviewed));
+  return faults + fine === 0 ? {} : { decided: { faults, fine } };
 }
 
 const isNew = ({ new_elements: added = 0 }: RootCause): boolean => added > 0;

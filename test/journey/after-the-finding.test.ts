@@ -150,7 +150,7 @@ describe('after the finding', function () {
     await page.locator('#causes').waitFor();
     await picture('12-respected');
     const { texts, format } = wordsIn((await page.locator('html').getAttribute('lang')) as Locale, 'report');
-    expect(await page.locator('main').innerText()).to.include(format(texts.withoutDecisions, { score: 100 }));
+    expect(await page.locator('main').innerText()).to.include(format(texts.decisions, { faults: 0, fine: 1, score: 100 }));
     expect(await page.locator('#causes a[href*="list=review"]').count()).to.equal(0);
   });
 

@@ -305,6 +305,7 @@ describe('a report with known issues', () => {
       expect(report.score.value).to.be.lessThan(before.score.value);
       expect(report.known_issues).to.deep.include({ score_without_decisions: before.score.value, matched: 3, unmatched: 1 });
       expect(report.known_issues!.issues.map(({ elements }) => elements)).to.deep.equal([2, 1, 0, 2]);
+      expect(viewOf(report).decided).to.deep.equal({ faults: 2, fine: 1 });
       expect(report.known_issues!.violations_new_or_open.total, 'a fault is not accepted').to.equal(2);
       const [, cause] = report.groups;
       expect(cause).to.deep.include({ fingerprint: fault.fingerprint, elements: 2, impact: 'serious' });

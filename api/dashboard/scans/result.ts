@@ -8,7 +8,7 @@ import { checkThresholds, discoveryIn, notesOf, THRESHOLDS, type ThresholdName, 
 import type { Impact } from '../../../core/scan/impacts.ts';
 import { DEFAULT_LOCALE } from '../../../core/scan/locales.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
-import { differencePath, scanPath } from '../../../core/web-paths.ts';
+import { differencePath, KNOWN_ISSUES_PATH, scanPath } from '../../../core/web-paths.ts';
 import { resultCard } from '../../../report/html/result.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import { explainScore, foundSentence, pageCountsOf, type ScoreSentences } from '../../../report/view/verdict.ts';
@@ -16,19 +16,19 @@ import { currentLocale } from '../../../report/words/current.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { isCheck, type ScanRow } from '../../../stores/scans/scan-row.ts';
 import { definitions, figure, foldedCard, link, notice, time, type NoticeKind } from '../../web/components.ts';
-import { html, NOTHING, type Html, type HtmlValue } from '../../../report/html/html.ts';
+import { addressOf, html, NOTHING, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import type { ActorNames } from '../names.ts';
 import { CONSENT_WORDS, HASH_ROUTE_WORDS, number, originOf, siteLink } from './words.ts';
 import { english, m, t, tr } from '../../web/texts.ts';
 
 /** @param view of the report, if it can be read */
 export function scanResult(row: ScanRow, view: ReportView | undefined): Html {
-  const { outcome, options } = row;
+  const { outcome, options, site } = row;
   const pages = view && pageCountsOf(view);
   const explained = outcome && explainScore({ outcome, thresholds: options.thresholds, pages }, currentLocale());
   // The notes of a scan that is done, which are English, state a coverage below 100 %.
   const coverageStated = currentLocale() === DEFAULT_LOCALE && row.phase === 'done' && outcome !== null && coverageOf(outcome.pages) < 100;
-  return html`${headline(row, explained)} ${outcome?.baseline !== undefined && !isCheck(row) && comparison(row, outcome.baseline)} ${outcome !== null && resultCard({ outcome, thresholds: options.thresholds, passed: row.passed, partial: row.phase === 'canceled', explained: explained!, coverageStated })}`;
+  return html`${headline(row, explained)} ${outcome?.baseline !== undefined && !isCheck(row) && comparison(row, outcome.baseline)} ${outcome !== null && resultCard({ outcome, thresholds: options.thresholds, passed: row.passed, partial: row.phase === 'canceled', explained: explained!, coverageStated, decided: view?.decided, knownHref: addressOf(KNOWN_ISSUES_PATH, { site }) })}`;
 }
 
 /** Why the scan ended as it did. */
