@@ -1,11 +1,11 @@
 /** The filters of the root causes in a report of one file. Its script shows them: without it, every cause is shown. Pure. */
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import type { Locale } from '../../core/scan/locales.ts';
-import type { PageCauses } from '../view/findings.ts';
 import type { CauseLine, ReportView } from '../view/schema.ts';
+import { currentLocale } from '../words/current.ts';
 import { wordsIn } from '../words/words.ts';
 import { titleOf } from './cause.ts';
-import { button, shown } from './elements.ts';
+import { button } from './elements.ts';
 import { pageName } from './pages.ts';
 import { attributes, type Attributes, html, type Html, NOTHING } from './html.ts';
 
@@ -20,39 +20,47 @@ export const hasState = ({ elements, new_elements: added = 0, known_elements: kn
 export const statesIn = (lines: readonly CauseLine[]): CauseState[] =>
   CAUSE_STATES.filter((state) => lines.some((line) => hasState(line, state === 'open' ? 'known' : state)));
 
-/** The numbers of the pages of each root cause. @param found what each page has, in the order of the scan */
-export function pagesByCause(found: readonly (PageCauses | null)[]): ReadonlyMap<string, number[]> {
-  const pages = new Map<string, number[]>();
-  for (const [index, page] of found.entries())
-    for (const { fingerprint } of page?.causes ?? []) pages.set(fingerprint, [...(pages.get(fingerprint) ?? []), index + 1]);
-  return pages;
-}
-
 /** The script splits what it compares at spaces. */
 const wordOf = (rule: string): string => rule.replaceAll(/\s/g, '_');
 
 /** What the filters compare, as attributes of a line. */
-export const filterMarks = (line: CauseLine, pages: readonly number[] = []): Attributes => ({
+export const filterMarks = (line: CauseLine): Attributes => ({
   'data-severity': line.impact,
   'data-rule': wordOf(line.rule),
-  'data-page': pages.join(' '),
+  'data-page': (line.on_pages ?? []).join(' '),
   'data-state': CAUSE_STATES.filter((state) => hasState(line, state)).join(' '),
 });
 
-/** Longer texts of options make the form wider than a phone. Every page has one. */
-const OPTION_MAX = 60;
+/** Longer texts of options make the form wider than a phone. */
+const OPTION_MAX = 44;
+
+/** The text of an option, cut after a word. */
+export const optionText = (text: string): string =>
+  text.length <= OPTION_MAX ? text : `${text.slice(0, OPTION_MAX).replace(/\s+\S*$/, '')}…`;
 
 type Choice = readonly [value: string, text: string];
 
+/** Rules by what they ask for, in short. Those that would read the same have their ID too. */
+export function ruleChoices(
+  view: Pick<ReportView, 'cause_rules'>,
+  lines: readonly Pick<CauseLine, 'rule'>[],
+  locale: Locale = currentLocale(),
+): Choice[] {
+  const rules = [...new Set(lines.map(({ rule }) => rule))];
+  const texts = new Map(rules.map((rule) => [rule, optionText(titleOf(view, rule, locale).replace(/\.$/, ''))]));
+  const same = Map.groupBy(rules, (rule) => texts.get(rule)!);
+  return [...texts]
+    .map(([rule, text]) => [rule, same.get(text)!.length > 1 ? `${text} (${rule})` : text] as const)
+    .sort(([, a], [, b]) => a.localeCompare(b, locale));
+}
+
 /** The form, hidden until the script shows it. Choices that every line has are left out. */
-export function causeFilters(view: ReportView, lines: readonly CauseLine[], found: readonly (PageCauses | null)[], locale: Locale): Html {
+export function causeFilters(view: ReportView, lines: readonly CauseLine[], locale: Locale): Html {
   const { texts } = wordsIn(locale, 'findings');
   const { severity, severities, page } = wordsIn(locale, 'report').texts;
-  const rules = [...new Set(lines.map(({ rule }) => rule))].sort();
-  const pages = found.flatMap((causes, index): Choice[] => {
-    const listed = view.pages[index]!;
-    return causes !== null && listed.tested ? [[String(index + 1), shown(`${index + 1}. ${pageName(listed)}`, OPTION_MAX)]] : [];
-  });
+  const pages = view.pages.flatMap((listed, index): Choice[] =>
+    listed.tested && listed.findings !== undefined ? [[String(index + 1), optionText(`${index + 1}. ${pageName(listed)}`)]] : [],
+  );
   return html`<form id="filters" class="fields-inline" hidden role="search" aria-label="${texts.filter}">
       ${choice(
         'severity',
@@ -63,7 +71,7 @@ export function causeFilters(view: ReportView, lines: readonly CauseLine[], foun
       ${choice(
         'rule',
         texts.rule,
-        rules.map((rule) => [wordOf(rule), titleOf(view, rule, locale)]),
+        ruleChoices(view, lines, locale).map(([rule, text]) => [wordOf(rule), text]),
         locale,
       )}
       ${choice('page', page, pages, locale)}

@@ -20,7 +20,7 @@ import { causeItem } from './cause.ts';
 import { criteriaCounts, criteriaTable } from './criteria.ts';
 import { logo, siteLink, siteName, dateAndTime, withPart } from './elements.ts';
 import { EMBEDDED_MAX_BYTES, embedWithin } from './embedded.ts';
-import { causeFilters, filterMarks, pagesByCause } from './filters.ts';
+import { causeFilters, filterMarks } from './filters.ts';
 import { html, type Html, NOTHING, raw } from './html.ts';
 import { pageFindings } from './page-findings.ts';
 import { documentsCard, pageColumns, pageName, pageRow, pageStates } from './pages.ts';
@@ -100,14 +100,12 @@ const hashOf = (text: string): string => `sha256-${createHash('sha256').update(t
 
 function body(context: Context): Html {
   const { view } = context;
-  // What each page has is read once: the filters need it too.
-  const found = view.pages.map((page) => (page.tested && page.findings !== undefined ? (context.read(page.findings) as PageCauses) : null));
-  const causes = causesSection(context, found);
+  const causes = causesSection(context);
   const others = [
     othersSection(context, view.review_groups, view.review_groups_total, 'review'),
     othersSection(context, view.advice_groups, view.advice_groups_total, 'advice'),
   ];
-  const { table: list, details, leftOut } = pagesSection(context, found);
+  const { table: list, details, leftOut } = pagesSection(context);
   return html`${head(context)} ${causes} ${others} ${criteria(context)} ${list} ${documentsCard(context.view.discovery, context.locale)} ${details} ${about(context, leftOut)}`;
 }
 
@@ -165,16 +163,15 @@ function within<T>({ pictures }: Pick<Context, 'pictures'>, { entries, maxBytes,
   return fitting;
 }
 
-function causesSection(context: Context, found: readonly (PageCauses | null)[]): Html {
+function causesSection(context: Context): Html {
   const { view, locale, causeSrc, listed } = context;
   const { texts, count } = wordsIn(locale, 'report');
   if (view.groups_total === 0)
     return notice({ kind: view.partial ? 'note' : 'good', title: texts.noViolations, body: texts.noViolationsDetail });
-  const pages = pagesByCause(found);
   const item = (line: CauseLine, index: number): Html =>
     causeItem(
       { line, cause: detailsOf(context, line) },
-      { view, locale, open: index < OPEN, pictureSrc: causeSrc, attributes: filterMarks(line, pages.get(line.fingerprint)) },
+      { view, locale, open: index < OPEN, pictureSrc: causeSrc, attributes: filterMarks(line) },
     );
   const items = within(context, {
     entries: view.causes,
@@ -187,7 +184,7 @@ function causesSection(context: Context, found: readonly (PageCauses | null)[]):
   return html`<section class="card" id="causes" aria-labelledby="causes-title">
     <h2 id="causes-title">${texts.rootCauses}</h2>
     <p>${texts.rootCausesIntro}</p>
-    ${causeFilters(view, view.causes.slice(0, items.length), found, locale)}
+    ${causeFilters(view, view.causes.slice(0, items.length), locale)}
     <ul class="causes">${items}</ul>
     ${left > 0 && html`<p>${count(texts.leftOutCauses, left)}</p>`}
   </section>`;
@@ -248,13 +245,12 @@ interface Numbered {
   findings: PageCauses;
 }
 
-function pagesSection(context: Context, found: readonly (PageCauses | null)[]): PagesParts {
-  const { view, locale, pageSrc } = context;
+function pagesSection(context: Context): PagesParts {
+  const { view, locale, pageSrc, read } = context;
   const { texts, count } = wordsIn(locale, 'report');
-  const numbered = view.pages.flatMap((page, index): Numbered[] => {
-    const findings = found[index];
-    return page.tested && findings ? [{ page, at: index + 1, findings }] : [];
-  });
+  const numbered = view.pages.flatMap((page, index): Numbered[] =>
+    page.tested && page.findings !== undefined ? [{ page, at: index + 1, findings: read(page.findings) as PageCauses }] : [],
+  );
   // The worst pages, if there is no room for all.
   const entries = numbered.toSorted((a, b) => b.page.counts.total - a.page.counts.total);
   const render = (entry: Numbered): Html => pageDetails(context, entry);

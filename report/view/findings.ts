@@ -6,7 +6,7 @@ import { Type, type Static } from 'typebox';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import { distinctNames } from '../causes/element-names.ts';
 import { addState, rootCauseFingerprint } from '../causes/root-causes.ts';
-import { elementPath, ReportNode, type ReportPage, type ReportViolation, type TestedPage } from '../schema/page.ts';
+import { elementPath, ReportNode, type ReportPage, type ReportViolation, type TestedPage, testedPages } from '../schema/page.ts';
 import { RootCause } from '../schema/root-cause.ts';
 import { bounded, jsonBytes, shortened, startWithin } from './bounds.ts';
 import type { CauseLine, FindingsPlace } from './schema.ts';
@@ -45,8 +45,8 @@ export interface PlacedFindings {
   object: Uint8Array<ArrayBuffer>;
 }
 
-/** Writes the object. @param all every root cause, in the order of the view */
-export function placeFindings(all: readonly RootCause[], pages: readonly TestedPage[]): PlacedFindings {
+/** Writes the object. @param all every root cause, in the order of the view @param listed the first pages of the scan */
+export function placeFindings(all: readonly RootCause[], listed: readonly ReportPage[]): PlacedFindings {
   const parts: Buffer[] = [];
   let offset = 0;
   const place = (value: unknown): FindingsPlace => {
@@ -55,13 +55,24 @@ export function placeFindings(all: readonly RootCause[], pages: readonly TestedP
     offset += bytes.byteLength;
     return { offset: offset - bytes.byteLength, bytes: bytes.byteLength };
   };
+  const pages = testedPages(listed);
+  const numbers = pagesByCause(listed);
   const names = distinctNames(all, ({ rule }) => rule);
   const causes: CauseLine[] = [];
   for (const cause of all) {
     const { fingerprint, rule, impact, pages: onPages, elements, new_elements, known_elements, states, at_rest } = cause;
     const details = place(cause);
     causes.push({
-      ...{ fingerprint, rule, impact, element: names.get(cause)!, pages: onPages, elements, details },
+      ...{
+        fingerprint,
+        rule,
+        impact,
+        element: names.get(cause)!,
+        pages: onPages,
+        elements,
+        details,
+        on_pages: numbers.get(fingerprint) ?? [],
+      },
       ...(new_elements !== undefined && { new_elements }),
       ...(known_elements !== undefined && { known_elements }),
       ...(states && { states, at_rest }),
@@ -72,6 +83,20 @@ export function placeFindings(all: readonly RootCause[], pages: readonly TestedP
   const perPage = Math.min(FINDINGS_LIMITS.page, Math.floor(FINDINGS_LIMITS.pages / Math.max(1, found.length)));
   const places = new Map(found.map((page) => [page as ReportPage, place(findingsOf(page, perPage))]));
   return { causes, pages: places, object: joined(parts, offset) };
+}
+
+/** The numbers of the pages of each root cause. */
+function pagesByCause(pages: readonly ReportPage[]): ReadonlyMap<string, number[]> {
+  const numbers = new Map<string, number[]>();
+  for (const [index, page] of pages.entries()) {
+    const found = page.tested ? page.violations.flatMap(({ rule, nodes }) => nodes.map((node) => rootCauseFingerprint(rule, node))) : [];
+    for (const fingerprint of new Set(found)) {
+      const on = numbers.get(fingerprint) ?? [];
+      numbers.set(fingerprint, on);
+      on.push(index + 1);
+    }
+  }
+  return numbers;
 }
 
 /** One copy in a buffer of its own, which a thread can hand over. */

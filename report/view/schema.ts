@@ -52,6 +52,8 @@ export const CauseLine = Type.Object({
   element: Type.String(),
   /** The `RootCause`. Absent if the view lists it. */
   details: Type.Optional(FindingsPlace),
+  /** The numbers of the pages that have it, from 1, of those that the view can list. Absent in views of earlier versions. */
+  on_pages: Type.Optional(Type.Array(Count)),
 });
 export type CauseLine = Static<typeof CauseLine>;
 

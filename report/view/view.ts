@@ -39,7 +39,7 @@ export function viewObjectsOf(report: Report): ViewObjects {
   const advice = worstFirst(report.advice_groups, VIEW_LIMITS.advice_groups);
   const pages = report.pages.slice(0, VIEW_LIMITS.pages);
   // Only through the view can the findings of a page be found.
-  const placed = placeFindings(groups, testedPages(pages));
+  const placed = placeFindings(groups, pages);
   const view = {
     view_version: 1 as const,
     scan: { url: bounded(scan.url, 'url'), finished_at: scan.finished_at, options: { locale: scan.options.locale } },

@@ -1,7 +1,7 @@
 /** What the visits and sitemaps of a site teach, taken in the frontier's order: the pages to list, duplicates, and further addresses. */
 import { createHash } from 'node:crypto';
 import { TIMER_PENDING } from '../page/visit/caveats.ts';
-import { isOnHost, sameSite } from '../../core/scan/site.ts';
+import { isOnHost, sameSite, templateOf } from '../../core/scan/site.ts';
 import type { WantedStates } from '../../core/scan/states.ts';
 import { countViolations, isAttempted, pageScore, roundScore } from '../../report/results/score.ts';
 import { positionsOf } from '../../report/results/rule-outcomes.ts';
@@ -26,7 +26,7 @@ import {
 } from './listing.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
-import { CHAIN_MAX, templateOf } from './queue.ts';
+import { CHAIN_MAX } from './queue.ts';
 import type { Site, SitemapPages } from './site.ts';
 
 type LoadedVisit = Extract<Visit, { loaded: true }>;

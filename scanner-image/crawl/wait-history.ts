@@ -3,7 +3,7 @@
  * order (`Candidate.knows`), never of those that happen to have ended. So results do not depend on the order or delay of answers. Pure.
  */
 import type { Candidate } from './frontier.ts';
-import { templateOf } from './queue.ts';
+import { templateOf } from '../../core/scan/site.ts';
 
 /** Scrolling, and the second look. */
 export type Wait = 'scroll' | 'look';

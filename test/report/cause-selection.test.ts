@@ -15,6 +15,7 @@ import {
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import { READ_LIMITS } from '../../api/scans/scan-views.ts';
+import { ruleChoices } from '../../report/html/filters.ts';
 import type { ReportNode, ReportPage } from '../../report/schema/page.ts';
 import { type ReportView, VIEW_LIMITS, type ViewObjects, viewObjectsOf } from '../../report/view/view.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
@@ -111,6 +112,55 @@ describe('the selection of root causes', () => {
       const markup = await listed(objects.view, { page: 1 }, unreadable);
       expect(rangeOf(markup)).to.equal('The findings of this page could not be read. Reload the page in a moment.');
     });
+  });
+
+  describe('in groups', () => {
+    const links = sampleViolation('link-name', 'serious', 'Links must have discernible text', [sampleNode('<a></a>', 'a')]);
+    const objects = objectsOf([
+      samplePage(SITE, 'Home', [images(1), links]),
+      samplePage(`${SITE}products/1`, 'One', [images(2)]),
+      samplePage(`${SITE}products/2`, 'Two', [images(2, 1)], [headings]),
+      samplePage(`${SITE}clean`, 'Clean', []),
+    ]);
+    const { read, counts } = readerOf(objects);
+
+    for (const [what, query, groups] of [
+      ['has the worst rule first', { group: 'rule' }, { 'image-alt': 3, 'link-name': 1 }],
+      ['has a cause on each of its pages', { group: 'page' }, { 1: 2, 2: 2, 3: 2 }],
+      ['has templates by the form of addresses', { group: 'template' }, { '/products/*': 3, '/': 2 }],
+      ['has what the filters let through', { group: 'template', severity: 'serious' }, { '/': 1 }],
+      ['has only the pages of the template that filters', { group: 'page', template: '/products/*' }, { 2: 2, 3: 2 }],
+      ['has rules of what needs review', { group: 'rule', list: 'review' }, { 'heading-order': 1 }],
+    ] as const)
+      it(what, async () => {
+        const selected = await selectCauses(objects.view, { ...ALL_CAUSES, ...query }, read);
+        expect(Object.fromEntries(selected.groups!.map(({ key, lines }) => [key, lines.length]))).to.deep.equal(groups);
+        expect(selected.matching).to.equal(Object.keys(groups).length);
+        expect(counts.reads).to.equal(0);
+      });
+
+    it('is not there by page if the list has no pages', async () => {
+      const { groups, causes } = await selectCauses(objects.view, { ...ALL_CAUSES, list: 'review', group: 'page' }, read);
+      expect([groups, causes.length]).to.deep.equal([null, 1]);
+    });
+
+    it('leads to the causes of a group', async () => {
+      const markup = await listed(objects.view, { group: 'template', severity: 'critical' }, read);
+      expect(rangeOf(markup)).to.equal('1 to 2 of 2 templates.');
+      expect(markup).to.include('href="/dashboard/scans/a?severity=critical&amp;template=%2Fproducts%2F*#causes"');
+      expect(rangeOf(await listed(objects.view, { template: '/products/*' }, read))).to.equal('1 to 3 of 3 root causes.');
+    });
+  });
+
+  it('has short names of rules to choose from, and none twice', () => {
+    const help = 'Elements must have an attribute with a value that is valid for it';
+    const rules = Object.fromEntries(['one', 'other'].map((rule) => [rule, { help, description: '', wcag: [] }]));
+    const lines = ['image-alt', 'other', 'one'].map((rule) => ({ rule }));
+    expect(ruleChoices({ cause_rules: rules }, lines)).to.deep.equal([
+      ['one', 'Elements must have an attribute with a… (one)'],
+      ['other', 'Elements must have an attribute with a… (other)'],
+      ['image-alt', 'Images must have alternative text'],
+    ]);
   });
 
   it('says what a list has none of', async () => {

@@ -66,7 +66,7 @@ describe('the root causes of a scan', () => {
       const height = await page.evaluate<number>('document.documentElement.scrollHeight');
       expect(height, `at ${size.width} px`).to.be.at.most(HEIGHT_MAX_PX);
     }
-    for (const path of ['', '/pages', '/pages?sort=violations', '/pages/1', '?severity=serious&part=3', '?size=25']) {
+    for (const path of ['', '/pages', '/pages?sort=violations', '/pages/1', '?severity=serious&part=3', '?size=25', '?group=page']) {
       const answer = await page.request.get(`/dashboard/scans/${id}${path}`);
       expect(answer.status()).to.equal(200);
       expect((await answer.body()).byteLength, path).to.be.at.most(HTML_MAX_BYTES);

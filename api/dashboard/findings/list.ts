@@ -9,14 +9,29 @@ import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts
 import { hasUncountedStates } from '../../../report/view/sentences.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { pictureName } from '../../scans/scan-views.ts';
-import { actions, button, type Choice, filters, hiddenField, link, pagination, tabs, visuallyHidden } from '../../web/components.ts';
-import { html, type Html, NOTHING } from '../../../report/html/html.ts';
+import {
+  actions,
+  button,
+  type Choice,
+  filters,
+  hiddenField,
+  link,
+  pagination,
+  severityBadge,
+  tabs,
+  visuallyHidden,
+} from '../../web/components.ts';
+import { html, type Html, type HtmlValue, NOTHING } from '../../../report/html/html.ts';
 import { checkButton, checkLink } from '../scans/check.ts';
 import { choiceFilter, textFilter } from '../scans/list-query.ts';
 import { acceptPath, issuePath, kindBadge } from '../known-issues/pages.ts';
-import { causeForms, count, elementForms, number, shown, siteLink } from '../scans/words.ts';
-import { hasState, statesIn } from '../../../report/html/filters.ts';
-import { causeItem, type ShownCause, titleOf } from '../../../report/html/cause.ts';
+import { causeForms, count, elementForms, number, pagesText, partsOf, shown, siteLink } from '../scans/words.ts';
+import { hasState, optionText, ruleChoices, statesIn } from '../../../report/html/filters.ts';
+import { pageName } from '../../../report/html/pages.ts';
+import type { CauseLine } from '../../../report/view/schema.ts';
+import type { Plural } from '../../../report/words/translated.ts';
+import { type CauseGroup, type CauseGrouping, groupingsOf, worstOf } from './groups.ts';
+import { causeItem, extentOf, type ShownCause, titleOf } from '../../../report/html/cause.ts';
 import { causeLinks } from '../../../report/html/result.ts';
 import {
   ALL_CAUSES,
@@ -51,7 +66,7 @@ export interface CausesData extends SelectedCauses {
 const NAMES: Readonly<Record<CauseList, string>> = { violations: m`Violations`, review: m`Needs review`, advice: m`Advice` };
 
 export function causeList(data: CausesData): Html {
-  const { scanId, view, query, causes, totals, matching, lines } = data;
+  const { scanId, view, query, causes, groups, totals, matching, lines } = data;
   const listed = CAUSE_LISTS.filter((list) => list === 'violations' || list === query.list || totals[list] > 0);
   const isNarrowed = activeCauseFilters(query) > 0;
   return html`<section class="card" id="causes" aria-labelledby="causes-title">
@@ -69,12 +84,13 @@ export function causeList(data: CausesData): Html {
     }
     ${lines.length === 0 ? html`<p>${tr(NOTHING_FOUND[query.list])}</p>` : html`${!isNarrowed && query.part === 1 && intro(data)} ${filterForm(data)}`}
     ${lines.length > 0 && html`<p><span id="causes-shown">${rangeText(data)}</span> ${sizeLink(data)}</p>`}
+    ${groups !== null && query.group !== null && groupList(data, query.group, groups)}
     ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { view, open: at < (saysWhatToFix(view) ? 1 : OPEN), pictureSrc: (name) => picturePath(scanId, pictureName(name)), action: causeActions(data, cause) }))}</ul>`}
     ${pagination({
       previous: query.part > 1 ? causesHref(scanId, { ...query, part: query.part - 1 }) : null,
       next: query.part * query.size < matching ? causesHref(scanId, { ...query, part: query.part + 1 }) : null,
     })}
-    ${lines.length < totals[query.list] && html`<p>${t`The first ${lines.length} of ${count(causeForms(), totals[query.list])} are listed here. The JSON export has all of them.`}</p>`}
+    ${lines.length < totals[query.list] && html`<p>${listedText(lines.length, count(causeForms(), totals[query.list]))}</p>`}
   </section>`;
 }
 
@@ -84,14 +100,15 @@ const NOTHING_FOUND: Readonly<Record<CauseList, string>> = {
   advice: m`There is no advice.`,
 };
 
-function rangeText({ query: { part, size }, causes, matching, onPage }: CausesData): string {
+function rangeText({ query: { part, size, group }, causes, groups, matching, onPage }: CausesData): string {
   if (onPage?.read === false) return t`The findings of this page could not be read. Reload the page in a moment.`;
   // The findings of a page and the list are both cut at their end.
   const [listed, total] = onPage !== null && onPage.listed < onPage.total ? [onPage.listed, onPage.total] : [];
-  if (causes.length === 0)
+  if (matching === 0)
     return total === undefined ? t`No root cause matches.` : t`No root cause matches, among the first ${listed} of ${total} on this page.`;
   const first = (part - 1) * size + 1;
-  const [last, all] = [first + causes.length - 1, count(causeForms(), matching)];
+  const last = first + (groups ?? causes).length - 1;
+  const all = count(group === null ? causeForms() : GROUP_FORMS[group], matching);
   return total === undefined
     ? t`${first} to ${last} of ${all}.`
     : t`${first} to ${last} of ${all}, among the first ${listed} of ${total} on this page.`;
@@ -99,7 +116,7 @@ function rangeText({ query: { part, size }, causes, matching, onPage }: CausesDa
 
 function sizeLink({ scanId, query, matching }: CausesData): Html | false {
   const [few, more] = CAUSE_SIZES;
-  if (matching <= few) return false;
+  if (matching <= few || query.group !== null) return false;
   const size = query.size === few ? more : few;
   return link(t`Show ${size} at a time`, causesHref(scanId, { ...query, size, part: 1 }));
 }
@@ -134,12 +151,23 @@ const LEADING = forms(
 );
 
 function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
-  const { severities, criteria, rules } = choicesOf(view, lines);
+  const { severities, criteria } = choicesOf(view, lines);
   const words = wordsIn(currentLocale(), 'report').texts;
   const findings = wordsIn(currentLocale(), 'findings').texts;
   const page = query.page === null ? undefined : view.pages[query.page - 1];
+  // Groups have a size of their own.
+  const kept: Partial<CauseQuery> = {
+    list: query.list,
+    page: query.page,
+    template: query.template,
+    ...(query.group === null && { size: query.size }),
+  };
+  const only =
+    page === undefined
+      ? query.template !== '' && t`Only on pages such as ${html`<code>${query.template}</code>`}.`
+      : t`Only on ${siteLink(page.url)}.`;
   const form = html`<form class="fields-inline" method="get" action="${causesHref(scanId, {})}" role="search" aria-label="${t`Root causes`}">
-    ${query.list !== ALL_CAUSES.list && hiddenField('list', query.list)}${query.size !== ALL_CAUSES.size && hiddenField('size', String(query.size))}${query.page !== null && hiddenField('page', String(query.page))}
+    ${Object.entries(kept).map(([name, value]) => value !== ALL_CAUSES[name as keyof CauseQuery] && hiddenField(name, String(value)))}
     ${textFilter('q', t`Contains the text`, query.q)}
     ${choice(
       'state',
@@ -157,13 +185,20 @@ function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
       'criterion',
       words.byCriterion.criterion,
       query.criterion,
-      criteria.map((value) => ({ value, text: criterionTitle(value, currentLocale()) })),
+      criteria.map((value) => ({ value, text: optionText(criterionTitle(value, currentLocale())) })),
     )}
     ${choice(
       'rule',
       findings.rule,
       query.rule,
-      rules.map((value) => ({ value, text: shown(titleOf(view, value), LABEL_MAX) })),
+      ruleChoices(view, lines).map(([value, text]) => ({ value, text })),
+    )}
+    ${choiceFilter(
+      'group',
+      t`Group by`,
+      query.group,
+      groupingsOf(lines).map((value) => ({ value, text: tr(GROUP_NAMES[value]) })),
+      t`Not grouped`,
     )}
     ${choiceFilter('sort', t`Sort by`, query.sort, trChoices(SORTS), t`Order of the scan`)}
     <div class="actions">${button({ text: t`Filter` })}${activeCauseFilters(query) > 0 && link(findings.showAll, causesHref(scanId, { list: query.list }))}</div>
@@ -175,7 +210,7 @@ function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
     onPage.listed < onPage.total &&
     html`<p>${t`Choose a severity or a rule to see fewer, or ${link(t`see the page with its map`, pagePath(scanId, query.page))}. The JSON export has all of them.`}</p>`
   }
-  ${page !== undefined && html`<p>${t`Only on ${siteLink(page.url)}.`} ${link(t`Show every page`, causesHref(scanId, { ...query, page: null, part: 1 }))}</p>`}`;
+  ${only && html`<p>${only} ${link(t`Show every page`, causesHref(scanId, { ...query, page: null, template: '', part: 1 }))}</p>`}`;
 }
 
 const SORTS: readonly (Choice & { value: CauseSort })[] = [
@@ -186,8 +221,59 @@ const SORTS: readonly (Choice & { value: CauseSort })[] = [
   { value: 'rule', text: m`Rule` },
 ];
 
-/** Longer titles would make selects wider than screens. */
-const LABEL_MAX = 60;
+const GROUP_NAMES: Readonly<Record<CauseGrouping, string>> = { rule: m`Rule`, page: m`Page`, template: m`Page template` };
+const GROUP_FORMS: Readonly<Record<CauseGrouping, Plural>> = {
+  rule: forms('{n} rule', '{n} rules'),
+  page: forms('{n} page', '{n} pages'),
+  template: forms('{n} template', '{n} templates'),
+};
+/** The first causes of a group; a link leads to all. */
+const GROUP_SHOWN = 10;
+
+/** Groups that open without scripts. */
+function groupList(data: CausesData, by: CauseGrouping, groups: readonly CauseGroup[]): Html {
+  const { pages, pages_total: total } = data.view;
+  const example = html`<code>/products/*</code>`;
+  return html`${by === 'template' && html`<p class="soft">${t`Pages whose addresses have the same form, such as ${example}, probably share a template.`}</p>`}
+    ${by !== 'rule' && pages.length < total && html`<p>${listedText(pages.length, pagesText(total))}</p>`}
+    <ul class="causes">${groups.map((group) => groupItem(data, by, group))}</ul>`;
+}
+
+/** The first causes of a group, and the way to all of them with their details. */
+function groupItem({ scanId, view, query }: CausesData, by: CauseGrouping, { key, lines, pages }: CauseGroup): Html {
+  const value = by === 'page' ? Number(key) : key;
+  const name = groupName(view, by, key);
+  const inGroup = causesHref(scanId, { ...query, group: null, size: ALL_CAUSES.size, part: 1, [by]: value });
+  const lineItem = ({ rule, impact, element, fingerprint, ...extent }: CauseLine): Html => {
+    const title = titleOf(view, rule);
+    const named = html`${by === 'rule' ? visuallyHidden(title) : title} <code>${shown(element, 100)}</code>`;
+    const href = causesHref(scanId, { list: query.list, cause: fingerprint });
+    return html`<li>${by !== 'rule' && severityBadge(impact)} ${link(named, href)} <span class="soft">${extentOf(extent)}</span></li>`;
+  };
+  const facts = [count(causeForms(), lines.length), ...(by === 'template' ? [pagesText(pages)] : [])];
+  return html`<li class="cause">
+    <details>
+      <summary>
+        <h3>${severityBadge(worstOf(lines))} ${name}</h3>
+        <span class="cause-facts">${facts.map((fact) => html`<span>${fact}</span>`)}</span>
+      </summary>
+      <div class="cause-body">
+        <ul>${lines.slice(0, GROUP_SHOWN).map(lineItem)}</ul>
+        <p>${link(html`${t`Show all with details`} ${visuallyHidden(name)}`, inGroup)}</p>
+      </div>
+    </details>
+  </li>`;
+}
+
+function groupName(view: ReportView, by: CauseGrouping, key: string): HtmlValue {
+  if (by === 'rule') return titleOf(view, key);
+  const page = by === 'page' ? view.pages[Number(key) - 1] : undefined;
+  return page?.tested ? html`${pageName(page)} <code>${partsOf(page.url).path}</code>` : html`<code>${shown(key, 100)}</code>`;
+}
+
+/** @param all how many there are of what */
+const listedText = (listed: number, all: string): string =>
+  t`The first ${listed} of ${all} are listed here. The JSON export has all of them.`;
 
 /** Left out if there is nothing to choose. */
 function choice(name: string, label: string, value: string | null, choices: readonly Choice[]): Html {
@@ -195,8 +281,8 @@ function choice(name: string, label: string, value: string | null, choices: read
 }
 
 /** The number of filters that are set. */
-const activeCauseFilters = ({ q, state, severity, criterion, rule, page, cause }: CauseQuery): number =>
-  [q, state, severity, criterion, rule, page, cause].filter((one) => one !== '' && one !== null).length;
+const activeCauseFilters = ({ q, state, severity, criterion, rule, page, template, cause }: CauseQuery): number =>
+  [q, state, severity, criterion, rule, page, template, cause].filter((one) => one !== '' && one !== null).length;
 
 /** The address of a picture of a scan. */
 export const picturePath = (scanId: string, name: string): string => `/dashboard/scans/${scanId}/pictures/${name}`;

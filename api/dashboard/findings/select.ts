@@ -11,6 +11,15 @@ import { openSchema } from '../../../report/view/bounds.ts';
 import { type CauseLine, type FindingsPlace, type ReportView, ruleOf } from '../../../report/view/schema.ts';
 import { READ_LIMITS } from '../../scans/scan-views.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
+import {
+  CAUSE_GROUPINGS,
+  type CauseGroup,
+  type CauseGrouping,
+  type GroupedView,
+  groupLines,
+  groupingsOf,
+  templateFilter,
+} from './groups.ts';
 import { addressOf } from '../../../report/html/html.ts';
 import { scanPath } from '../../../core/web-paths.ts';
 
@@ -20,7 +29,9 @@ export type ReadFindings = (place: FindingsPlace) => Promise<unknown>;
 export interface SelectedCauses {
   query: CauseQuery;
   causes: ShownCause[];
-  /** The causes that the filters let through. */
+  /** The groups of this part. Null: the causes are not grouped, and `causes` has those of this part. */
+  groups: readonly CauseGroup[] | null;
+  /** The causes that the filters let through, or their groups. */
   matching: number;
   /** All causes of each list. */
   totals: Readonly<Record<CauseList, number>>;
@@ -37,7 +48,7 @@ export type OnPage = { read: false } | { read: true; listed: number; total: numb
 const GROUPS = { violations: 'groups', review: 'review_groups', advice: 'advice_groups' } as const;
 
 /** The part of a view that lists have. */
-type Listed = Pick<ReportView, (typeof GROUPS)[CauseList] | `${(typeof GROUPS)[CauseList]}_total` | 'causes' | 'cause_rules' | 'pages'>;
+type Listed = GroupedView & Pick<ReportView, (typeof GROUPS)[CauseList] | `${(typeof GROUPS)[CauseList]}_total` | 'causes'>;
 
 /** As many as an organisation may have at a time, so that a few pages do not fill its queue. */
 const READS_AT_ONCE = READ_LIMITS.held.perKey;
@@ -46,21 +57,26 @@ const [isCause, isPageCauses] = [Compile(openSchema(RootCause)), Compile(openSch
 
 /** Selects the causes of a query, and reads their details. A page that cannot filter the list is ignored. */
 export async function selectCauses(view: Listed, asked: CauseQuery, read: ReadFindings): Promise<SelectedCauses> {
-  const query = { ...asked, page: filteringPage(view, asked) };
-  const lines = linesOf(view, query.list);
+  const lines = linesOf(view, asked.list);
+  const group = groupingsOf(lines).find((one) => one === asked.group) ?? null;
+  const query = { ...asked, group, page: filteringPage(view, asked), ...(group !== null && { size: CAUSE_SIZES[1] }) };
   const { has, onPage } = await causesOnPage(view, query, lines, read);
-  const matching = lines.filter((line) => matches(view, line, query) && has(line));
+  const onTemplate = templateFilter(view, query.template);
+  const matching = lines.filter((line) => matches(view, line, query) && has(line) && onTemplate(line));
   const found = query.sort === null ? matching : matching.toSorted(ORDERS[query.sort](view));
-  const parts = Math.max(1, Math.ceil(found.length / query.size));
+  const groups = group === null ? null : groupLines(view, found, { ...query, by: group });
+  const all = groups ?? found;
+  const parts = Math.max(1, Math.ceil(all.length / query.size));
   const part = Math.min(query.part, parts);
-  const shown = found.slice((part - 1) * query.size, part * query.size);
+  const ofPart = <T>(entries: readonly T[]): T[] => entries.slice((part - 1) * query.size, part * query.size);
+  const shown = groups === null ? ofPart(found) : [];
   const causes: ShownCause[] = [];
   for (let at = 0; at < shown.length; at += READS_AT_ONCE) {
     const some = shown.slice(at, at + READS_AT_ONCE);
     causes.push(...(await Promise.all(some.map(async (line) => ({ line, cause: await detailsOf(view, query.list, line, read) })))));
   }
   const totals = { violations: view.groups_total, review: view.review_groups_total, advice: view.advice_groups_total };
-  return { query: { ...query, part }, causes, matching: found.length, totals, lines, onPage };
+  return { query: { ...query, part }, causes, groups: groups && ofPart(groups), matching: all.length, totals, lines, onPage };
 }
 
 /** The number of the page if it can filter the list: it was tested, and the findings of pages have the list. */
@@ -147,12 +163,10 @@ const numeric = new Intl.Collator('en', { numeric: true });
 /** What the filters can choose from: of the whole list, in the order of severity and of names. */
 export function choicesOf(view: Pick<ReportView, 'cause_rules'>, lines: readonly CauseLine[]) {
   const impacts = new Set(lines.map(({ impact }) => impact));
-  const rules = [...new Set(lines.map(({ rule }) => rule))];
-  const criteria = new Set(rules.flatMap((rule) => ruleOf(view, rule).wcag));
+  const criteria = new Set(lines.flatMap(({ rule }) => ruleOf(view, rule).wcag));
   return {
     severities: IMPACTS.filter((impact) => impacts.has(impact)),
     criteria: [...criteria].sort(numeric.compare),
-    rules: rules.sort(),
   };
 }
 
@@ -187,6 +201,8 @@ export interface CauseQuery {
   q: string;
   /** Null: the order of the list. */
   sort: CauseSort | null;
+  /** Null: one by one. */
+  group: CauseGrouping | null;
   state: CauseState | null;
   severity: Impact | null;
   /** A success criterion of WCAG, such as `1.4.3`. Empty: every one. */
@@ -195,6 +211,8 @@ export interface CauseQuery {
   rule: string;
   /** The number of a page in the scan, from 1. Null: every page. */
   page: number | null;
+  /** A template of pages; see `templatesOf`. Empty: every one. */
+  template: string;
   /** The fingerprint of the only cause. Empty: every one. */
   cause: string;
   /** The part of the list, from 1. */
@@ -210,11 +228,13 @@ export const ALL_CAUSES: CauseQuery = {
   list: 'violations',
   q: '',
   sort: null,
+  group: null,
   state: null,
   severity: null,
   criterion: '',
   rule: '',
   page: null,
+  template: '',
   cause: '',
   part: 1,
   size: CAUSE_SIZES[0],
@@ -233,11 +253,13 @@ export function readCauseQuery(params: Readonly<Record<string, unknown>>): Cause
     list: one('list', CAUSE_LISTS) ?? 'violations',
     q: text('q'),
     sort: one('sort', CAUSE_SORTS),
+    group: one('group', CAUSE_GROUPINGS),
     state: one('state', CAUSE_STATES),
     severity: one('severity', IMPACTS),
     criterion: text('criterion'),
     rule: text('rule'),
     page: number('page'),
+    template: text('template'),
     cause: text('cause'),
     part: number('part') ?? 1,
     size: CAUSE_SIZES.find((size) => size === number('size')) ?? CAUSE_SIZES[0],

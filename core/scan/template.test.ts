@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { templateOf } from './queue.ts';
+import { templateOf } from './site.ts';
 
 const keyOf = (path: string): string => templateOf(new URL(path, 'https://example.org'));
 
