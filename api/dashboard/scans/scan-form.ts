@@ -106,7 +106,8 @@ export function createScanForm(maxPagesLimit: number) {
   const valuesOf = (text: (field: ScanField) => string): ScanFormValues =>
     Object.fromEntries(fields.map((field) => [field.name, text(field)])) as ScanFormValues;
 
-  const labels = Object.fromEntries(fields.map(({ name, label }) => [name, { label }]));
+  const texts = { 'type.object': m`Enter KEY=VALUE, schedule:NAME, or the ID of a scan.` };
+  const labels = Object.fromEntries(fields.map(({ name, label, kind }) => [name, { label, ...(kind === 'baseline' && { texts }) }]));
   /** The errors of a request as those of its form. */
   const errorsOf = (items: readonly ValidationItem[]): FormError[] => formErrors(items, labels);
 
