@@ -47,14 +47,16 @@ interface CodeOptions {
   /** As high as the text, so that it never scrolls and needs no focus. */
   whole?: boolean;
   locale?: Locale;
+  /** The language of the text, if it is prose. */
+  lang?: Locale;
 }
 
 /** Code that is shown as text, with a button that copies it. The button needs scripts and is hidden without them. */
-export function code({ text, id, label, copy = true, inline = false, whole = false, locale = currentLocale() }: CodeOptions): Html {
+export function code({ text, id, label, copy = true, inline = false, whole = false, locale = currentLocale(), lang }: CodeOptions): Html {
   const { texts } = wordsIn(locale, 'site');
   const shown = inline
-    ? html`<code${attributes({ id, class: 'code-line', translate: 'no' })}>${text}</code>`
-    : html`<pre${attributes(whole ? {} : { tabindex: 0, role: 'group', 'aria-label': label })}><code${attributes({ id, translate: 'no' })}>${text}</code></pre>`;
+    ? html`<code${attributes({ id, class: 'code-line', lang, translate: 'no' })}>${text}</code>`
+    : html`<pre${attributes(whole ? {} : { tabindex: 0, role: 'group', 'aria-label': label })}><code${attributes({ id, lang, translate: 'no' })}>${text}</code></pre>`;
   const copyButton = button({
     text: texts.copy,
     hiddenText: label,

@@ -228,7 +228,7 @@ const GROUP_FORMS: Readonly<Record<CauseGrouping, Plural>> = {
   template: forms('{n} template', '{n} templates'),
 };
 /** The first causes of a group; a link leads to all. */
-const GROUP_SHOWN = 10;
+const GROUP_SHOWN = 5;
 
 /** Groups that open without scripts. */
 function groupList(data: CausesData, by: CauseGrouping, groups: readonly CauseGroup[]): Html {

@@ -106,9 +106,9 @@ function ticketBody(cause: RootCause, about: TicketAbout, { id, metadata = {} }:
       : actions(linkButton({ text: t`Create issue in ${shown(tracker.url.slice('https://'.length))}`, href: issueLink(tracker, cause, about), kind: 'primary', attributes: { rel: 'noopener' } })); // prettier-ignore
   return html`${create} ${mayCall(caller, 'members:write') && html`<p>${link(t`Tracker of the organisation`, TRACKER_PATH)}</p>`}
     <h2>${t`Title`}</h2>
-    ${code({ id: 'ticket-title', label: t`the title`, text: title, inline: true })}
+    ${code({ id: 'ticket-title', label: t`the title`, text: title, inline: true, lang: about.locale })}
     <h2>${t`Text in Markdown`}</h2>
-    ${code({ id: 'ticket-text', label: t`the text in Markdown`, text: body })}
+    ${code({ id: 'ticket-text', label: t`the text in Markdown`, text: body, lang: about.locale })}
     <p>${link(t`Back to the root cause`, causesHref(id, { cause: cause.fingerprint }))}</p>`;
 }
 
