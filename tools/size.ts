@@ -11,16 +11,16 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4755, tests: 1715 },
-  report: { production: 16275, tests: 1810 },
+  report: { production: 16425, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 9235, tests: 635 },
   api: { production: 26645, tests: 2430 },
   operator: { production: 11728, tests: 8731 },
-  'scanner-image': { production: 14289, tests: 3604 },
+  'scanner-image': { production: 14743, tests: 3604 },
   cli: { production: 5499, tests: 366 },
   local: { production: 10044, tests: 3760 },
   'demo-site': { production: 121, tests: 0 },
-  test: { production: 0, tests: 59860 },
+  test: { production: 0, tests: 60060 },
   tools: { production: 3430, tests: 579 },
   bench: { production: 2299, tests: 0 },
 };
@@ -28,7 +28,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 700,
+  'production files': 703,
   'production files below 25 lines': 30,
   'production lines over 150 characters': 378,
   'comments with a sentence over 30 words': 0,

@@ -159,7 +159,7 @@ export const ScanOptions = Type.Object({
       maxItems: STATE_KINDS.length,
       description:
         'The states in which pages are tested besides the one at rest. What fails only in them counts like other violations. ' +
-        'Absent: all, and what fails only in them needs review.',
+        'Absent: all but opened, and what fails only in them needs review.',
     }),
   ),
 });

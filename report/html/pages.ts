@@ -1,7 +1,6 @@
 /** The pages of a scan as rows of a table: tested with their scores, or not tested with the reason. Pure. */
 import type { Locale } from '../../core/scan/locales.ts';
 import { currentLocale } from '../words/current.ts';
-import type { StateSkip } from '../schema/page.ts';
 import { isAttempted } from '../results/score.ts';
 import { isIncomplete } from '../view/gaps.ts';
 import type { ViewPage } from '../view/schema.ts';
@@ -94,11 +93,15 @@ function gaps({ frames_untested: frames, frames_total: total, caveats }: TestedP
 export function pageStates({ states = [] }: Pick<TestedPage, 'states'>, locale: Locale = currentLocale()): Html | null {
   const { texts, format, number } = wordsIn(locale, 'findings');
   if (states.length === 0) return null;
-  const why = (reason: StateSkip | undefined): string => (reason === undefined ? '' : ` (${texts.stateSkips[reason]})`);
-  const beyond = (left: number | undefined): string => (left === undefined ? '' : ` (${format(texts.statesLeft, { n: number(left) })})`);
-  const lines = states.map(
-    ({ kind, result, reason, left }) => `${texts.pageStates[kind]}: ${texts.stateResults[result]}${why(reason)}${beyond(left)}`,
-  );
+  const lines = states.map(({ kind, result, reason, left, opened, unopened = [] }) => {
+    const details = [
+      ...(reason === undefined ? [] : [texts.stateSkips[reason]]),
+      ...(left === undefined ? [] : [format(texts.statesLeft, { n: number(left) })]),
+      ...(opened === undefined ? [] : [format(texts.openedControls, { n: number(opened) })]),
+      ...unopened.map((one) => format(texts.unopened[one.reason], { n: number(one.count) })),
+    ];
+    return `${texts.pageStates[kind]}: ${texts.stateResults[result]}${details.length === 0 ? '' : ` (${details.join('; ')})`}`;
+  });
   return html`<ul class="small soft gaps">
     ${lines.map((line) => html`<li>${line}</li>`)}
   </ul>`;

@@ -85,7 +85,14 @@ export const FoundInState = Type.Object(
     /** What leads there, from the page at rest. */
     steps: Type.Array(
       Type.Object(
-        { color_scheme: text, viewport: text, text_spacing: text, press: text, times: Type.Optional(Type.Integer({ minimum: 1 })) },
+        {
+          color_scheme: text,
+          viewport: text,
+          text_spacing: text,
+          click: text,
+          press: text,
+          times: Type.Optional(Type.Integer({ minimum: 1 })),
+        },
         closed,
       ),
     ),
@@ -97,9 +104,18 @@ export type FoundInState = Static<typeof FoundInState>;
 /** What came of a state of a page. */
 export const STATE_RESULTS = ['tested', 'nothing', 'skipped'] as const;
 export type StateResult = (typeof STATE_RESULTS)[number];
-/** Why a state was skipped: enough pages of the template were tested in states; the page is too large; the time was over; the page failed. */
-export const STATE_SKIPS = ['template', 'large', 'time', 'failed'] as const;
+/**
+ * Why a state was skipped: enough pages of the template were tested in states; the page is too large; the time was over; the page failed.
+ * `connected`: it keeps a connection open or has a worker, so that its tab cannot be sealed. */
+export const STATE_SKIPS = ['template', 'large', 'time', 'failed', 'connected'] as const;
 export type StateSkip = (typeof STATE_SKIPS)[number];
+
+/**
+ * Why a control of a page was not opened: it may do more than that; there are too many; no key showed anything; the time was over.
+ * `stuck`: a dialog did not close.
+ */
+export const UNOPENED_REASONS = ['acts', 'limit', 'nothing', 'time', 'stuck'] as const;
+export type UnopenedReason = (typeof UNOPENED_REASONS)[number];
 
 /** A state of a page. `nothing`: the page has nothing to test in it. */
 export const PageState = Type.Object(
@@ -109,6 +125,9 @@ export const PageState = Type.Object(
     reason: Type.Optional(oneOf(STATE_SKIPS)),
     /** The number of controls that were left because of a limit. Only if there are some. */
     left: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** Of `opened`: how many controls were opened, and how many were not, by reason. */
+    opened: Type.Optional(Type.Integer({ minimum: 1 })),
+    unopened: Type.Optional(Type.Array(Type.Object({ reason: oneOf(UNOPENED_REASONS), count: Type.Integer({ minimum: 1 }) }, closed))),
   },
   closed,
 );

@@ -1,6 +1,14 @@
 /** The catalogue of English. */
 import type { CriterionState } from '../results/rule-outcomes.ts';
-import type { FrameFailureReason, Landmark, PageCaveatKind, PageFailureReason, StateResult, StateSkip } from '../schema/page.ts';
+import type {
+  FrameFailureReason,
+  Landmark,
+  PageCaveatKind,
+  PageFailureReason,
+  StateResult,
+  StateSkip,
+  UnopenedReason,
+} from '../schema/page.ts';
 import type { ReportConsent } from '../schema/report.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
 import type { StateKind } from '../../core/scan/states.ts';
@@ -390,6 +398,7 @@ export const findings = {
     reflow: 'Window 320 pixels wide',
     spacing: 'Increased text spacing',
     keyboard: 'Keyboard focus',
+    opened: 'Opened parts',
   } satisfies Record<StateKind, string>,
   stateResults: { tested: 'tested', nothing: 'nothing to test', skipped: 'not tested' } satisfies Record<StateResult, string>,
   stateSkips: {
@@ -397,8 +406,25 @@ export const findings = {
     large: 'the page is too large',
     time: 'the time for the states of a page was over',
     failed: 'the page did not stay as it was',
+    connected: 'it keeps a connection open or has a worker, so nothing in it is activated',
   } satisfies Record<StateSkip, string>,
   statesLeft: 'controls beyond the limit: {n}',
+  /** Labels of what was opened, with the key that did. */
+  opened: {
+    menu: 'Menu “{name}” opened ({key})',
+    dialog: 'Dialog of “{name}” opened ({key})',
+    tab: 'Tab “{name}” opened ({key})',
+    part: '“{name}” opened ({key})',
+  },
+  keys: { Enter: 'Enter', Space: 'Space', ArrowDown: 'Arrow down' },
+  openedControls: 'controls opened: {n}',
+  unopened: {
+    acts: 'not opened, because they may do more: {n}',
+    limit: 'beyond the limit: {n}',
+    nothing: 'opened nothing with a key: {n}',
+    time: 'the time was over: {n}',
+    stuck: 'behind a dialog that did not close: {n}',
+  } satisfies Record<UnopenedReason, string>,
   statesOfPages: 'States of pages',
   statesOfPage: 'States of this page',
   statesNotCounted: 'What was found only in a state needs review, and counts for nothing else, because the scan names no states.',

@@ -1,5 +1,6 @@
 /** Pages cannot reach addresses that the target rules forbid. An internal server counts the attempts. */
 import { expect } from 'chai';
+import { STATE_KINDS } from '../../core/scan/states.ts';
 import type { ReportPage } from '../../report/schema/page.ts';
 import { findChromium, launchChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { identityOf, openTarget } from '../../scanner-image/page/browser/target.ts';
@@ -48,7 +49,7 @@ describe('egress of a scan', () => {
     });
     const { pages } = await scan(
       `http://${name}:${site.port}/`,
-      {},
+      { states: [...STATE_KINDS] },
       { allowTargets: [`${name}:${site.port}`], pageBudgetMs: 60_000 },
       {
         resolver: {

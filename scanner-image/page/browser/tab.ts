@@ -31,11 +31,12 @@ import { type Identity, openTarget, type Target } from './target.ts';
 import { checkBlockedNavigation, checkDisplayed, missingMarker, redirectCaveats, renderedCaveats } from '../visit/displayed-page.ts';
 import { watchMainFrame } from '../visit/main-frame.ts';
 import { watchPageFaults, type PageFaults } from '../visit/page-faults.ts';
-import { readCookies } from '../session/session-state.ts';
+import { readCookies, type SessionCookie } from '../session/session-state.ts';
 import type { ArrivalDeps, SettleRules } from '../visit/settling.ts';
 import { runSteps, type StepsRequest, type StepsResult } from '../session/steps.ts';
 import { watchTraffic } from '../visit/traffic.ts';
 import { type PictureBudget, takePictures } from '../visit/pictures.ts';
+import { testOpened } from '../visit/opened.ts';
 import { type StateRules, testStates, withStates } from '../visit/states.ts';
 
 export interface TabDeps extends AxeScript {
@@ -138,10 +139,12 @@ async function prepareTab(cdp: Cdp): Promise<void> {
 /** Visits a page and reads the cookies that it leads to. */
 async function visitInSession(tab: OpenTab, request: VisitRequest): Promise<Visit> {
   const result = await visit(tab, request);
-  if (!result.loaded && result.broken) return result;
-  const reading = tab.frame.whileAlive(readCookies(tab.cdp), COOKIES_MS, 'reading cookies');
-  return { ...result, cookies: await reading.catch(() => undefined) };
+  if (result.cookies !== undefined || (!result.loaded && result.broken)) return result;
+  return { ...result, cookies: await readSession(tab) };
 }
+
+const readSession = ({ frame, cdp }: OpenTab): Promise<SessionCookie[] | undefined> =>
+  frame.whileAlive(readCookies(cdp), COOKIES_MS, 'reading cookies').catch(() => undefined);
 
 async function visit(tab: OpenTab, request: VisitRequest): Promise<Visit> {
   const clock = startVisitClock(request.budgetMs);
@@ -238,8 +241,16 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
     deps.pictures,
     isUsable ? { url: request.url.href, world, findings, ...(all && { all }), size: facts.size, clock } : null,
   );
+  const opens = states !== undefined && deps.states!.kinds.includes('opened');
+  // Before anything is activated, because that must not change the session.
+  const cookies = opens && request.session !== undefined ? await readSession(tab) : undefined;
+  const usable = isUsable && !taken.stopped;
+  const connected = signals.connected || traffic.requests.connected();
+  const isSealed =
+    opens && (await testOpened(tab, deps.states!, { world, findings: findings!, facts, clock, usable, connected }, states.found));
   return {
     loaded: true,
+    ...(cookies && { cookies }),
     finalUrl: new URL(last.finalUrl),
     status: traffic.answer()?.status ?? 200,
     facts,
@@ -249,7 +260,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
     ...(states && { states: states.found }),
     pictures: taken.pictures,
     durationMs,
-    broken: broken || states?.broken === true || taken.stopped,
+    broken: broken || states?.broken === true || taken.stopped || isSealed,
   };
 }
 

@@ -233,15 +233,15 @@ globalThis.curbcut = {
   ...globalThis.curbcut,
   /** That of axe-core, which keeps it. */
   document,
-  /** Tests a document that has no frames. `htmlTotal` limits the HTML of its results, in characters. */
-  run: async (options, htmlTotal) => {
+  /** Tests a document that has no frames, or a part of one. `htmlTotal` limits the HTML of its results, in characters. */
+  run: async (options, htmlTotal, context = document) => {
     begin(null);
     refuseHidden();
     globalThis.curbcut.remember();
     selectors = new WeakMap();
     const results = Object.fromEntries(LISTS.map((list) => [list, []]));
     for (const run of runsOf(options)) {
-      const found = await axe.run(document, { ...run, elementRef: true });
+      const found = await axe.run(context, { ...run, elementRef: true });
       for (const list of LISTS) results[list].push(...found[list]);
     }
     return slim(results, { node: ({ element }) => describe(element, htmlTotal), related: ({ element }) => outline(element) });

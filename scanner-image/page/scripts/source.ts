@@ -93,6 +93,7 @@ const AFTER_AXE = [
   'picture.js',
   'states.js',
   'keyboard.js',
+  'opened.js',
 ];
 
 /** Returns scripts of this folder as one. Each has a scope of its own: what it offers to others is a property of `globalThis`. */

@@ -25,19 +25,19 @@ export interface StateRules {
 }
 
 /** A page with more elements is not tested in states. */
-const ELEMENTS_MAX = 5000;
-/** The time of all states of a page, in milliseconds. The limits in numbers keep pages within it, unless the machine stands still. */
+export const ELEMENTS_MAX = 5000;
+/** The time of all states without `opened`, in milliseconds. The limits in numbers keep pages within it, unless the machine stands still. */
 const STATES_MS = 6000;
 /** The time limit for going back to the state at rest, in milliseconds. */
 const RESTORE_MS = 2000;
 const STILL = 'curbcut.still(500)';
 
-interface StatesTab extends ArrivalDeps {
+export interface StatesTab extends ArrivalDeps {
   deps: AxeScript & { pictures: PictureBudget | null; redact?: <T>(findings: T) => T };
   target: Target;
 }
 
-interface TestedPage {
+export interface TestedPage {
   world: IsolatedWorld;
   findings: PageFindings;
   facts: PageFacts;
@@ -45,10 +45,13 @@ interface TestedPage {
 }
 
 /** A finding may have a state already, with the steps that lead to it. */
-type Found = Pick<PageFindings, 'violations' | 'needsReview'> & {
+export type Found = Pick<PageFindings, 'violations' | 'needsReview'> & {
   /** The number of controls that were left because of a limit. */
   left?: number;
 };
+
+/** Findings by rule and path. */
+type Known = Record<'violations' | 'needsReview', Set<string>>;
 
 interface State {
   /** The tag of axe-core for the level of its criterion. Scans of a lower one do not test it. */
@@ -62,7 +65,7 @@ interface State {
 /** The window of WCAG 1.4.10: one of 1280 × 1024 in which the page is enlarged to 400 %. */
 const NARROW = { width: 320, height: 256 };
 /** How long a page gets to arrange itself, in milliseconds. */
-const SETTLE = JSON.stringify({ quietMs: 100, capMs: 1000 });
+export const SETTLE = JSON.stringify({ quietMs: 100, capMs: 1000 });
 
 /** Findings of a script in the page. Only rules of the target count. */
 async function foundBy({ deps }: StatesTab, { world }: TestedPage, script: 'reflow' | 'spacing'): Promise<Found> {
@@ -74,7 +77,8 @@ async function foundBy({ deps }: StatesTab, { world }: TestedPage, script: 'refl
   return toPageFindings({ ...results, passes: [], inapplicable: [], failed: [] });
 }
 
-const STATES: Readonly<Record<StateKind, State>> = {
+/** `opened.ts` has the state in which parts of the page are opened. */
+const STATES: Readonly<Record<Exclude<StateKind, 'opened'>, State>> = {
   dark: {
     tag: 'wcag2aa',
     async test({ target, deps, traffic }, { world, facts, clock }) {
@@ -152,13 +156,12 @@ export async function testStates(
   const { frame, deps } = tab;
   const { world, facts, findings, clock } = page;
   const found: VisitedStates = { states: [], violations: [], needsReview: [], alsoIn: new Map(), pictures: [] };
-  const all = new Set([...keysOf(findings.violations), ...keysOf(findings.needsReview)]);
-  // What needs review at rest can fail in a state. If that does not count, it would need review twice.
-  const known = { violations: counted ? new Set(keysOf(findings.violations)) : all, needsReview: all };
+  const known = knownOf(findings, counted);
   const { documents } = frame.shown;
   const began = clock.spent();
   let broken = false;
-  for (const kind of kinds.filter((one) => deps.options.runOnly.values.includes(STATES[one].tag))) {
+  const passive = kinds.filter((kind) => kind !== 'opened');
+  for (const kind of passive.filter((one) => deps.options.runOnly.values.includes(STATES[one].tag))) {
     const skip = (reason: PageState['reason']): unknown => found.states.push({ kind, result: 'skipped', reason });
     const leftMs = Math.min(STATES_MS - clock.spent() + began, clock.left());
     if (facts.elements > ELEMENTS_MAX) skip('large');
@@ -199,6 +202,13 @@ export async function testStates(
   return { found, broken };
 }
 
+/** What is known of a page before its states, by rule and path. */
+export function knownOf(findings: Found, counted: boolean): Known {
+  const all = new Set([...keysOf(findings.violations), ...keysOf(findings.needsReview)]);
+  // What needs review at rest can fail in a state. If that does not count, it would need review twice.
+  return { violations: counted ? new Set(keysOf(findings.violations)) : all, needsReview: all };
+}
+
 /** Gives the findings of a script in the page the places of their elements at rest, which reports show. */
 function placeAtRest(added: Found, boxes: readonly [path: string, box: ReportNode['box']][]): void {
   const byPath = new Map(boxes);
@@ -210,12 +220,7 @@ const keyOf = (rule: string, node: ReportNode): string => `${rule}\n${elementPat
 const keysOf = (list: readonly ReportViolation[]): string[] => list.flatMap(({ rule, nodes }) => nodes.map((node) => keyOf(rule, node)));
 
 /** Takes what was found in a state and is not known, and notes what is known. */
-function onlyNew(
-  tested: Found,
-  state: FoundInState,
-  known: Record<'violations' | 'needsReview', Set<string>>,
-  found: VisitedStates,
-): Found {
+export function onlyNew(tested: Found, state: FoundInState, known: Known, found: VisitedStates): Found {
   const added: Found = { violations: [], needsReview: [] };
   const before = { violations: new Set(known.violations), needsReview: new Set(known.needsReview) };
   for (const list of ['violations', 'needsReview'] as const) {

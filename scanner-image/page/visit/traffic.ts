@@ -4,10 +4,13 @@ import type { EgressFailure } from '../../egress/egress-failures.ts';
 import type { ConditionVariable } from './visit.ts';
 import type { OriginValue, SignIn } from '../session/sign-in.ts';
 import { blockedPatterns, EVERY_WAIT, isBlocked, type WaitPlan, withoutQuery } from '../../crawl/wait-history.ts';
+import { answerSealed } from './seal.ts';
 import { type AddHeaders, continueRequest, createNavigation, type Navigation } from './navigation.ts';
 
 export interface Traffic extends Omit<Navigation, 'begin'> {
   requests: Requests;
+  /** Lets only files of the page pass from now on, and not even those of sign-ins: see `seal.ts`. */
+  seal(): Promise<unknown>;
   /**
    * Starts a visit: the main frame may load documents. `mayGoTo` is called for every hop.
    * @param plan names the hosts and files that did not answer on earlier pages, which are blocked
@@ -32,8 +35,10 @@ export async function watchTraffic(cdp: Cdp, mainFrame: string, deps: TrafficDep
   const requests = watchRequests({ cdp, mainFrame, changes, monotonic });
   let plan = EVERY_WAIT;
   let blocked = '';
+  let isSealed = false;
 
   cdp.on('Fetch.requestPaused', (event) => {
+    if (isSealed) return answerSealed(cdp, event);
     const answered = event.responseStatusCode !== undefined || event.responseErrorReason !== undefined;
     // Blocked URLs do not include the documents of frames.
     if (event.resourceType === 'Document' && event.frameId !== mainFrame && !answered && isBlocked(plan, event.request.url))
@@ -64,6 +69,11 @@ export async function watchTraffic(cdp: Cdp, mainFrame: string, deps: TrafficDep
 
   return {
     ...navigation,
+    seal() {
+      isSealed = true;
+      navigation.hold();
+      return cdp.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
+    },
     async begin(page, mayGoTo, visitPlan = EVERY_WAIT) {
       plan = visitPlan;
       navigation.begin(mayGoTo);
