@@ -112,9 +112,9 @@ export type StateSkip = (typeof STATE_SKIPS)[number];
 
 /**
  * Why a control of a page was not opened: it may do more than that; there are too many; no key showed anything; the time was over.
- * `stuck`: a dialog did not close.
+ * `same`: the same was opened on an earlier page of the template. `stuck`: a dialog did not close.
  */
-export const UNOPENED_REASONS = ['acts', 'limit', 'nothing', 'time', 'stuck'] as const;
+export const UNOPENED_REASONS = ['acts', 'limit', 'same', 'nothing', 'time', 'stuck'] as const;
 export type UnopenedReason = (typeof UNOPENED_REASONS)[number];
 
 /** A state of a page. `nothing`: the page has nothing to test in it. */

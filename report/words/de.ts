@@ -93,6 +93,7 @@ export const findings: Translated<'findings', 'de'> = {
   unopened: {
     acts: 'nicht geöffnet, weil sie mehr bewirken können: {n}',
     limit: 'über der Höchstzahl: {n}',
+    same: 'wie auf einer früheren Seite: {n}',
     nothing: 'öffneten mit keiner Taste etwas: {n}',
     time: 'die Zeit war abgelaufen: {n}',
     stuck: 'hinter einem Dialog, der sich nicht schloss: {n}',

@@ -421,6 +421,7 @@ export const findings = {
   unopened: {
     acts: 'not opened, because they may do more: {n}',
     limit: 'beyond the limit: {n}',
+    same: 'the same as on an earlier page: {n}',
     nothing: 'opened nothing with a key: {n}',
     time: 'the time was over: {n}',
     stuck: 'behind a dialog that did not close: {n}',

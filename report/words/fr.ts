@@ -100,6 +100,7 @@ export const findings: Translated<'findings', 'fr'> = {
   unopened: {
     acts: 'non ouverts, car ils peuvent faire plus : {n}',
     limit: 'au-delà de la limite : {n}',
+    same: 'comme sur une page précédente : {n}',
     nothing: 'n’ont rien ouvert avec une touche : {n}',
     time: 'le temps était écoulé : {n}',
     stuck: 'derrière une boîte de dialogue restée ouverte : {n}',

@@ -93,6 +93,7 @@ export const findings: Translated<'findings', 'nl'> = {
   unopened: {
     acts: 'niet geopend, omdat ze meer kunnen doen: {n}',
     limit: 'boven de limiet: {n}',
+    same: 'hetzelfde als op een eerdere pagina: {n}',
     nothing: 'openden met geen toets iets: {n}',
     time: 'de tijd was voorbij: {n}',
     stuck: 'achter een dialoogvenster dat niet sloot: {n}',

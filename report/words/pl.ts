@@ -118,6 +118,7 @@ export const findings: Translated<'findings', 'pl'> = {
   unopened: {
     acts: 'nieotwarte, bo mogą robić coś więcej: {n}',
     limit: 'ponad limit: {n}',
+    same: 'takie same jak na wcześniejszej stronie: {n}',
     nothing: 'żaden klawisz nic nie otworzył: {n}',
     time: 'skończył się czas: {n}',
     stuck: 'za oknem dialogowym, które się nie zamknęło: {n}',

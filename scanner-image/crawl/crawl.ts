@@ -90,6 +90,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
       mayGoTo: (target: URL) => site.refusal(target, isFirst ? null : url),
       plan: history.planFor(candidate),
       testsStates: () => crawled.testsStates(url),
+      knowsPart: (signature: string) => crawled.knowsPart(url, signature),
       budgetMs: input.pageBudgetMs ?? SCANNER_DEFAULTS.pageBudgetSeconds * 1000,
       largeBudgetMs: input.pageBudgetMs ?? SCANNER_DEFAULTS.largePageBudgetSeconds * 1000,
       onWaiting,

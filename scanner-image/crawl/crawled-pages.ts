@@ -9,6 +9,7 @@ import { isOwnRule } from '../../report/schema/engines.ts';
 import type { PageCaveatKind, PageState, ReportPage, ReportViolation, TestedPage, UntestedPage } from '../../report/schema/page.ts';
 import type { ReportDiscovery } from '../../report/schema/report.ts';
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
+import { takeOpened } from '../page/visit/opened.ts';
 import { withStates } from '../page/visit/states.ts';
 import type { FailedVisit, Links, PageFacts, Visit } from '../page/visit/visit.ts';
 import { type PageAddress, repeatsItself } from './address.ts';
@@ -122,7 +123,8 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite, states
     if (isComparable) duplicates.add(url.href, compared);
     const { findings, withDialog } = visit;
     const atRest = withDialog === undefined ? findings : mergeFindings(withDialog, findings);
-    const visited = stateTemplates.take(url) ? visit.states : undefined;
+    const template = stateTemplates.take(url);
+    const visited = template && visit.states ? takeOpened(visit.states, atRest, states.counted, template.parts) : undefined;
     const found = visited === undefined ? atRest : withStates(atRest, visited, states.counted);
     const pageStates = visited?.states ?? states.kinds.map((kind): PageState => ({ kind, result: 'skipped', reason: 'template' }));
     return { outcome: 'tested', page: { ...testedPage(url, visit, found), ...(pageStates.length > 0 && { states: pageStates }) } };
@@ -150,6 +152,7 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite, states
   return {
     /** Whether to test a page in states, as far as the pages before it are known. What is tested in vain is not taken. */
     testsStates: (url: URL): boolean => states.kinds.length > 0 && stateTemplates.wants(url),
+    knowsPart: (url: URL, signature: string): boolean => stateTemplates.knowsPart(url, signature),
     /** Takes a visit: recognises duplicates, and queues the links of the page. Must be called in the order of `index`. */
     take(candidate: Candidate, visit: Visit): Taken {
       if (frontier.covered(candidate.key) || frontier.spent()) return { outcome: 'skipped', page: null };
@@ -201,15 +204,18 @@ export function createCrawledPages(frontier: Frontier, site: CrawledSite, states
 
 /** The tested pages of each template, as far as they are tested in states. */
 function createStateTemplates() {
-  const taken = new Map<string, number>();
-  const keyOf = (url: URL): string => url.host + templateOf(url);
-  const wants = (url: URL): boolean => (taken.get(keyOf(url)) ?? 0) < STATE_PAGES;
+  const taken = new Map<string, { pages: number; parts: Set<string> }>();
+  const find = (url: URL): { pages: number; parts: Set<string> } => taken.get(url.host + templateOf(url)) ?? { pages: 0, parts: new Set() };
+  const wants = (url: URL): boolean => find(url).pages < STATE_PAGES;
   return {
     wants,
-    take(url: URL): boolean {
-      if (!wants(url)) return false;
-      taken.set(keyOf(url), (taken.get(keyOf(url)) ?? 0) + 1);
-      return true;
+    knowsPart: (url: URL, signature: string): boolean => find(url).parts.has(signature),
+    /** @returns the signatures of the parts that were opened on its pages; null if this page is not tested in states */
+    take(url: URL): { parts: Set<string> } | null {
+      if (!wants(url)) return null;
+      const { pages, parts } = find(url);
+      taken.set(url.host + templateOf(url), { pages: pages + 1, parts });
+      return { parts };
     },
   };
 }

@@ -104,6 +104,27 @@ describe('opened parts of pages', () => {
     });
   });
 
+  it('are tested on the first page of a template that has them, with any number of workers', async () => {
+    const menu = `<details><summary>Menu</summary>${FAULT}</details>`;
+    const routes = {
+      '/': html(['a', 'b', 'c'].map((name) => `<a href="/news/${name}">${name}</a>`).join(' ')),
+      '/news/a': html(`<p>First</p>${menu}`),
+      '/news/b': html(`<p>Second</p>${menu}${menu}`),
+      '/news/c': html(`<p>Third</p>${menu}<details><summary>More</summary>${FAULT}</details>`),
+    };
+    for (const workers of [1, 3]) {
+      const site = await openSite(routes);
+      const tested = testedOf((await scan(`${site.origin}/`, { states: ['opened'] }, { workers })).pages).slice(1);
+      await site.close();
+      expect(tested.map(({ states }) => [states![0]!.opened, states![0]!.unopened])).to.deep.equal([
+        [1, undefined],
+        [undefined, [{ reason: 'same', count: 2 }]],
+        [1, [{ reason: 'same', count: 1 }]],
+      ]);
+      expect(tested.map((page) => inStates(page).length)).to.deep.equal([1, 0, 1]);
+    }
+  });
+
   it('let nothing that they activate reach a server, or stay for other pages', async () => {
     const acts = [
       'fetch("/hit", { method: "POST" })',

@@ -247,7 +247,13 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const usable = isUsable && !taken.stopped;
   const connected = signals.connected || traffic.requests.connected();
   const isSealed =
-    opens && (await testOpened(tab, deps.states!, { world, findings: findings!, facts, clock, usable, connected }, states.found));
+    opens &&
+    (await testOpened(
+      tab,
+      deps.states!,
+      { world, findings: findings!, facts, clock, usable, connected, knowsPart: request.knowsPart ?? (() => false) },
+      states.found,
+    ));
   return {
     loaded: true,
     ...(cookies && { cookies }),

@@ -2,16 +2,16 @@
  * Opens parts of a page by keyboard, such as menus, tabs and dialogs, and tests what appears. The tab is sealed before the first key, and
  * must not be used again: neither what a script stored nor what stayed open may have an effect on other pages.
  */
-import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
-import { UNOPENED_REASONS, type PageState, type UnopenedReason } from '../../../report/schema/page.ts';
+import { TimeLimitExceeded } from '../../../platform/time-limits.ts';
+import { type PageState, type ReportViolation, UNOPENED_REASONS, type UnopenedReason } from '../../../report/schema/page.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { destructiveWordsOf } from '../../crawl/destructive.ts';
 import { type AxeResults, toPageFindings } from '../axe/results.ts';
 import { evaluate, EvaluationFailed } from '../scripts/source.ts';
 import { takePictures } from './pictures.ts';
 import { sealTab } from './seal.ts';
-import { ELEMENTS_MAX, knownOf, onlyNew, SETTLE, type StateRules, type StatesTab, type TestedPage } from './states.ts';
-import type { VisitedStates } from './visit.ts';
+import { ELEMENTS_MAX, type Found, knownOf, onlyNew, SETTLE, type StateRules, type StatesTab, type TestedPage } from './states.ts';
+import type { OpenedPart, OpenedParts, VisitedStates } from './visit.ts';
 
 /** A control that says that it opens something. */
 export interface Trigger {
@@ -49,96 +49,115 @@ interface OpenedPage extends TestedPage {
   usable: boolean;
   /** Whether it keeps a connection open, or has a worker: what it is told there is not seen. */
   connected: boolean;
+  /** Whether an earlier page of its template had the same part, as far as it is known. */
+  knowsPart: (signature: string) => boolean;
 }
 
 /** Adds what opens to what was found in the other states. @returns whether the tab must not be used again */
 export async function testOpened(tab: StatesTab, rules: StateRules, page: OpenedPage, found: VisitedStates): Promise<boolean> {
   const { frame, target } = tab;
   const { world, facts, clock } = page;
-  const end = (state: Omit<PageState, 'kind'>): unknown => found.states.push({ kind: 'opened', ...state });
-  const skip = (reason: PageState['reason']): unknown => end({ result: 'skipped', reason });
-  if (facts.elements > ELEMENTS_MAX) skip('large');
-  else if (!page.usable) skip('failed');
-  else if (page.connected || target.page.workers().length > 0) skip('connected');
-  else {
-    const before = { violations: found.violations, needsReview: found.needsReview, pictures: found.pictures.length };
-    let isSealed = false;
-    try {
-      const triggers = JSON.parse(
-        await frame.whileAlive(evaluate<string>(world, 'curbcut.findTriggers()'), clock.left(), 'opening'),
-      ) as Trigger[];
-      if (triggers.length === 0) end({ result: 'nothing' });
-      else {
-        isSealed = true;
-        if (await frame.whileAlive(sealTab(tab), clock.left(), 'sealing the tab'))
-          end(await openAll(tab, rules, { page, triggers }, found));
-        else skip('failed');
-      }
-    } catch (error) {
-      if (!(error instanceof TimeLimitExceeded || error instanceof EvaluationFailed) && frame.lost() === null) throw error;
-      Object.assign(found, { violations: before.violations, needsReview: before.needsReview });
-      found.pictures.length = before.pictures;
-      skip(error instanceof TimeLimitExceeded ? 'time' : 'failed');
-      return true;
-    }
-    return isSealed;
+  const end = (result: PageState['result'], reason?: PageState['reason'], isUsed = false): boolean => {
+    found.states.push({ kind: 'opened', result, ...(reason && { reason }) });
+    return isUsed;
+  };
+  if (facts.elements > ELEMENTS_MAX) return end('skipped', 'large');
+  if (!page.usable) return end('skipped', 'failed');
+  if (page.connected || target.page.workers().length > 0) return end('skipped', 'connected');
+  try {
+    const triggers = JSON.parse(
+      await frame.whileAlive(evaluate<string>(world, 'curbcut.findTriggers()'), clock.left(), 'opening'),
+    ) as Trigger[];
+    if (triggers.length === 0) return end('nothing');
+    if (!(await frame.whileAlive(sealTab(tab), clock.left(), 'sealing the tab'))) return end('skipped', 'failed', true);
+    found.opened = await openAll(tab, rules, page, triggers);
+    return true;
+  } catch (error) {
+    if (!(error instanceof TimeLimitExceeded || error instanceof EvaluationFailed) && frame.lost() === null) throw error;
+    return end('skipped', error instanceof TimeLimitExceeded ? 'time' : 'failed', true);
   }
-  return false;
 }
 
-async function openAll(
-  tab: StatesTab,
-  rules: StateRules,
-  { page, triggers }: { page: OpenedPage; triggers: readonly Trigger[] },
-  found: VisitedStates,
-): Promise<Omit<PageState, 'kind'>> {
+async function openAll(tab: StatesTab, rules: StateRules, page: OpenedPage, triggers: readonly Trigger[]): Promise<OpenedParts> {
   const { world, clock } = page;
   const began = clock.spent();
-  const known = knownOf(
-    {
-      violations: [...page.findings.violations, ...found.violations],
-      needsReview: [...page.findings.needsReview, ...found.needsReview],
-    },
-    rules.counted,
-  );
   const left = (): number => Math.min(OPENED_MS - clock.spent() + began, clock.left());
   const within = <T>(promise: Promise<T>): Promise<T> => tab.frame.whileAlive(promise, clock.left(), 'opening a part');
-  const unopened: Partial<Record<UnopenedReason, number>> = {};
-  let opened = 0;
+  const opened: OpenedParts = { parts: [], unopened: {} };
   let isStuck = false;
   /** What could not be closed again. */
   const stillOpen: { click: string }[] = [];
   for (const [at, triaged] of triageTriggers(triggers).entries()) {
     const trigger = triggers[at]!;
     const reason = triaged ?? (isStuck ? 'stuck' : left() <= 0 ? 'time' : null);
-    const key = reason === null ? await within(open(tab, page, at, trigger)) : null;
-    if (key === null) {
-      const why = reason ?? 'nothing';
-      unopened[why] = (unopened[why] ?? 0) + 1;
+    const shown = reason === null ? await within(open(tab, page, at, trigger)) : null;
+    if (shown === null) {
+      countUnopened(opened, reason ?? 'nothing');
       continue;
     }
-    opened += 1;
-    const steps = [...stillOpen, { click: trigger.selector }];
-    await testPart(tab, { page, state: { kind: 'opened', label: labelOf(rules, trigger, key), steps } }, { known, found });
-    if (await within(close(tab, page, at, key))) continue;
-    stillOpen.push({ click: trigger.selector });
+    const click = { click: trigger.selector };
+    const signature = [trigger.shape, trigger.name, shown.content].join('\n');
+    opened.parts.push({
+      signature,
+      state: { kind: 'opened', label: labelOf(rules, trigger, shown.key), steps: [...stillOpen, click] },
+      ...(page.knowsPart(signature) ? { found: null, pictures: [] } : await testPart(tab, page)),
+    });
+    if (await within(close(tab, page, at, shown.key))) continue;
+    stillOpen.push(click);
     isStuck = await within(evaluate<boolean>(world, 'curbcut.hasModal()'));
   }
+  return opened;
+}
+
+function countUnopened({ unopened }: Pick<OpenedParts, 'unopened'>, reason: UnopenedReason): void {
+  unopened[reason] = (unopened[reason] ?? 0) + 1;
+}
+
+/**
+ * Adds what was opened on a page to what was found in its other states, once for each signature. Call it in the order of the pages, so
+ * that what it returns does not depend on the number of workers. What was tested in vain is not taken.
+ * @param known the signatures of earlier pages of the template; those of the page are added
+ */
+export function takeOpened(visited: VisitedStates, atRest: Found, counted: boolean, known: Set<string>): VisitedStates {
+  if (visited.opened === undefined) return visited;
+  const taken = { ...visited, alsoIn: new Map(visited.alsoIn) };
+  const before = (list: 'violations' | 'needsReview'): ReportViolation[] => [...atRest[list], ...visited[list]];
+  const keys = knownOf({ violations: before('violations'), needsReview: before('needsReview') }, counted);
+  const { parts } = visited.opened;
+  const unopened = { ...visited.opened.unopened };
+  let opened = 0;
+  for (const { signature, state, found, pictures } of parts) {
+    if (known.has(signature) || found === null) countUnopened({ unopened }, 'same');
+    else {
+      opened += 1;
+      onlyNew(found, state, keys, taken);
+      visited.pictures.push(...pictures);
+    }
+  }
+  for (const { signature } of parts) known.add(signature);
   const reasons = UNOPENED_REASONS.flatMap((reason) => (unopened[reason] === undefined ? [] : [{ reason, count: unopened[reason] }]));
-  return {
-    result: opened > 0 ? 'tested' : 'nothing',
+  const state: PageState = {
+    kind: 'opened',
+    result: parts.length > 0 ? 'tested' : 'nothing',
     ...(opened > 0 && { opened }),
     ...(reasons.length > 0 && { unopened: reasons }),
   };
+  return { ...taken, states: [...visited.states, state] };
 }
 
-/** Presses keys on a control until something appears. @returns the key; null if nothing appears */
-async function open({ target }: StatesTab, { world }: OpenedPage, at: number, { keys }: Trigger): Promise<Trigger['keys'][0] | null> {
+/** Presses keys on a control until something appears. @returns the key, and the names of the elements; null if nothing appears */
+async function open(
+  { target }: StatesTab,
+  { world }: OpenedPage,
+  at: number,
+  { keys }: Trigger,
+): Promise<{ key: Trigger['keys'][0]; content: string } | null> {
   await evaluate(world, 'curbcut.rememberShown()');
   for (const key of keys) {
     if (!(await evaluate<boolean>(world, `curbcut.focusTrigger(${at})`))) return null;
     await target.page.keyboard.press(key);
-    if (await evaluate<boolean>(world, `${SETTLED}.then(curbcut.appeared)`)) return key;
+    const content = await evaluate<string | null>(world, `${SETTLED}.then(curbcut.appeared)`);
+    if (content !== null) return { key, content };
   }
   return null;
 }
@@ -154,23 +173,19 @@ async function close({ target }: StatesTab, { world }: OpenedPage, at: number, k
 }
 
 /** Tests what has appeared, and takes its pictures. */
-async function testPart(
-  { deps, frame }: StatesTab,
-  { page, state }: { page: OpenedPage; state: Parameters<typeof onlyNew>[1] },
-  { known, found }: { known: Parameters<typeof onlyNew>[2]; found: VisitedStates },
-): Promise<void> {
+async function testPart({ deps, frame }: StatesTab, page: OpenedPage): Promise<Pick<OpenedPart, 'found' | 'pictures'>> {
   const { world, facts, clock } = page;
   // Frames in it have documents of their own.
   const options = JSON.stringify({ ...deps.options, iframes: false });
   const testing = evaluate<string>(world, `curbcut.testAppeared(${options}, ${deps.htmlTotal})`);
   const results = JSON.parse(await frame.whileAlive(testing, clock.left(), 'testing what opened')) as AxeResults;
   const { violations, needsReview } = toPageFindings(results);
-  const added = onlyNew(deps.redact?.({ violations, needsReview }) ?? { violations, needsReview }, state, known, found);
-  const taken = await takePictures(deps.pictures, { url: null, world, findings: added, size: facts.size, clock });
-  found.pictures.push(...taken.pictures);
-  // Where it is in the page at rest, nothing is shown.
-  for (const { nodes } of [...added.violations, ...added.needsReview]) for (const node of nodes) node.box = null;
-  await withTimeLimit(evaluate(world, 'curbcut.clean()'), clock.left(), 'testing what opened');
+  const found = deps.redact?.({ violations, needsReview }) ?? { violations, needsReview };
+  const { pictures } = await takePictures(deps.pictures, { url: null, world, findings: found, size: facts.size, clock });
+  // The page at rest does not show it where it is now.
+  for (const { nodes } of [...found.violations, ...found.needsReview]) for (const node of nodes) node.box = null;
+  await frame.whileAlive(evaluate(world, 'curbcut.clean()'), clock.left(), 'testing what opened');
+  return { found, pictures };
 }
 
 function labelOf({ locale }: StateRules, { kind, name, selector }: Trigger, key: Trigger['keys'][0]): string {

@@ -1,6 +1,15 @@
 /** A visit to a page: its parameters and its result. */
 import type { StateKind } from '../../../core/scan/states.ts';
-import type { PageCaveat, PageFailureReason, PageSize, PageState, ReportViolation, UntestedFrame } from '../../../report/schema/page.ts';
+import type {
+  FoundInState,
+  PageCaveat,
+  PageFailureReason,
+  PageSize,
+  PageState,
+  ReportViolation,
+  UnopenedReason,
+  UntestedFrame,
+} from '../../../report/schema/page.ts';
 import type { ForeignSheet } from '../axe/hidden-content.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { Marker } from '../../../core/scan/sign-in.ts';
@@ -77,6 +86,23 @@ export interface VisitedStates {
   /** The states in which the findings at rest were found again, by rule and path. */
   alsoIn: Map<string, StateKind[]>;
   pictures: TakenPicture[];
+  /** What was opened. `takeOpened` adds it when the pages before this one are known. */
+  opened?: OpenedParts;
+}
+
+export interface OpenedPart {
+  /** Equal for parts that look the same, of controls that do. */
+  signature: string;
+  state: FoundInState;
+  /** Null: a part with this signature was tested before. */
+  found: Pick<PageFindings, 'violations' | 'needsReview'> | null;
+  pictures: TakenPicture[];
+}
+
+/** The parts of a page that were opened, and how many controls were not, by reason. */
+export interface OpenedParts {
+  parts: OpenedPart[];
+  unopened: Partial<Record<UnopenedReason, number>>;
 }
 
 export interface VisitRequest {
@@ -98,6 +124,8 @@ export interface VisitRequest {
   plan: WaitPlan;
   /** Asked after the test, whether to test the page in states too. Absent: no. */
   testsStates?: () => boolean;
+  /** Whether a part with this signature was opened on an earlier page of the template. Absent: no. */
+  knowsPart?: (signature: string) => boolean;
   /** Called when the page waits for its site, or rests between two looks; with null when it does not wait any more. */
   onWaiting?: (waits: 'site' | 'rest' | null) => void;
 }
