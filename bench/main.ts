@@ -22,14 +22,14 @@ import { measureVerdicts } from './verdict.ts';
 
 const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
 
-  --only pages|submissions   one part only (default: both)
+  --only pages|submissions   one part only (default: both); submissions has polls too, and the API's CPU time by part
   --only memory              memory of API and operator, without scans and with many live scans
   --only long-scan           memory of the scanner over 500 pages (--pages N)
   --only own-checks          what our own checks add to the test of a page, on the demo site
   --only report              seconds and memory of the report of 500 pages (--pages N) with 20,000 violations
   --only html                server time of every HTML page with many scans stored, beside a static route; of a scan with
                              3,000 root causes, beside a small one; sizes
-  --only counts              MongoDB commands, Kubernetes writes and subscriptions that the tests count
+  --only counts              MongoDB commands, Kubernetes requests and subscriptions that the tests count
   --only deletions           seconds until live scans are settled and gone after kubectl delete
   --only scale               operator beside thousands of resources, on the API server of the cluster of KUBECONFIG
   --only namespaces          submission to Job, sockets and memory with 1, 50 and 200 watched namespaces (--namespaces N,N)
@@ -38,7 +38,7 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --only verdicts            time from submission to verdict on the cluster of KUBECONFIG
   --bare                     pages beside the bare loop only, without the other scanners
   --rounds N                 rounds of pages, own checks or verdicts (default 3; the median is shown)
-  --submissions N            number of submissions (default 500)
+  --submissions N            number of submissions and polls (default 500)
   --live N                   live scans when memory or deletions are measured (default 1000)
   --scans N, --schedules N   ended scans and schedules when scale is measured (default 5000 and 1000)
   --stored N                 stored scans when pages are measured (default 10000)
@@ -154,12 +154,23 @@ async function pages(): Promise<void> {
 }
 
 async function submissions(): Promise<void> {
-  const rates = await measureSubmissions(Number(values.submissions));
-  console.log(`\nSubmissions: ${rates.submissions}, 16 at once, embedded stack on the same machine\n`);
+  const measured = await measureSubmissions(Number(values.submissions));
+  const { submission, poll, bare, constant } = measured;
+  console.log(`\n${values.submissions} of each, 16 at once, embedded stack on the same machine, with a profiler in the API\n`);
   console.log(
-    `accepted ${rates.accepted.toFixed(0)}/s (p50 ${rates.p50Ms.toFixed(0)} ms, p99 ${rates.p99Ms.toFixed(0)} ms); creation of the bare resource ${rates.bare.toFixed(0)}/s; ratio ${(rates.accepted / rates.bare).toFixed(2)}`,
+    '| | per second | ÷ baseline | p50 ms | p99 ms | CPU ms: API | operator | stack and client |\n|---|---|---|---|---|---|---|---|',
   );
-  results.submissions = rates;
+  for (const [name, { cpuMs, ...rate }, baseline] of [
+    ['submission ÷ creation of the bare resource', submission, bare],
+    ['poll ÷ constant answer of Fastify', poll, constant],
+  ] as const)
+    console.log(
+      `| ${name} | ${rate.perSecond.toFixed(0)} | ${(rate.perSecond / baseline.perSecond).toFixed(2)} | ${rate.p50Ms.toFixed(0)} | ${rate.p99Ms.toFixed(0)} | ${cpuMs.api.toFixed(1)} | ${cpuMs.operator.toFixed(1)} | ${cpuMs.rest.toFixed(1)} |`,
+    );
+  console.log('\n| CPU ms of the API in | submission | poll |\n|---|---|---|');
+  const ofPoll = new Map(poll.parts);
+  for (const [part, ms] of submission.parts) console.log(`| ${part} | ${ms.toFixed(2)} | ${(ofPoll.get(part) ?? 0).toFixed(2)} |`);
+  results.submissions = measured;
 }
 
 async function report(): Promise<void> {

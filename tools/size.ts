@@ -13,7 +13,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4755, tests: 1715 },
   report: { production: 16425, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
-  stores: { production: 9235, tests: 635 },
+  stores: { production: 9255, tests: 635 },
   api: { production: 26645, tests: 2430 },
   operator: { production: 11728, tests: 8731 },
   'scanner-image': { production: 14743, tests: 3604 },
@@ -22,7 +22,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   'demo-site': { production: 121, tests: 0 },
   test: { production: 0, tests: 60060 },
   tools: { production: 3430, tests: 579 },
-  bench: { production: 2299, tests: 0 },
+  bench: { production: 2375, tests: 0 },
 };
 /** Tools and benchmarks are not part of the product. */
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
