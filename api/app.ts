@@ -80,7 +80,10 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   // Streams end before the server stops listening, so that clients reconnect to another replica with Last-Event-ID.
   app.addHook('preClose', async () => app.eventStreams.end());
   // What requests left to be written outside them.
-  app.addHook('onClose', async () => void (await Promise.all([app.stores.keys.flush(), app.stores.signInFailures.flush()])));
+  app.addHook('onClose', async () => {
+    const { keys, organisations, signInFailures } = app.stores;
+    await Promise.all([keys, organisations, signInFailures].map((store) => store.flush()));
+  });
   return app;
 }
 

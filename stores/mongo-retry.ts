@@ -1,5 +1,5 @@
 /** Retries single-document operations that lost a race, and splits those that the driver cannot retry. */
-import type { Collection, Document, Filter, OptionalUnlessRequiredId } from 'mongodb';
+import type { Collection, Document, Filter, MongoBulkWriteError, OptionalUnlessRequiredId } from 'mongodb';
 import { retry } from '../platform/concurrency/retry.ts';
 
 /** Returns whether a unique key already has the value. Checks only the code, because not every engine sets `keyPattern`. */
@@ -18,11 +18,20 @@ export async function insertNew<T extends Document>(collection: Collection<T>, d
   }
 }
 
-/** Returns whether an insert of several documents failed only because some of them are stored already. */
-export function onlyDuplicates(error: unknown): boolean {
-  const failures = (error as { writeErrors?: unknown }).writeErrors;
-  const all = Array.isArray(failures) ? failures : failures === undefined ? [] : [failures];
-  return isDuplicate(error) && all.every(isDuplicate);
+/** Inserts those documents in one command whose unique keys are not taken. @returns the positions of the others */
+export async function insertMissing<T extends Document>(
+  collection: Collection<T>,
+  documents: OptionalUnlessRequiredId<T>[],
+): Promise<Set<number>> {
+  if (documents.length === 0) return new Set();
+  try {
+    await collection.insertMany(documents, { ordered: false });
+    return new Set();
+  } catch (error) {
+    const failures = [(error as Partial<MongoBulkWriteError>).writeErrors ?? []].flat();
+    if (!isDuplicate(error) || !failures.every(isDuplicate)) throw error;
+    return new Set(failures.map(({ index }) => index));
+  }
 }
 
 /** Returns whether two writers changed one document at the same time, and this one must retry (MongoDB's WriteConflict). */

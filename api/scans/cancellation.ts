@@ -62,18 +62,14 @@ async function cancel(row: ScanRow, scanResources: ScanResources): Promise<{ out
   }
 }
 
-/**
- * Records in the audit log who started, canceled or deleted a scan, once for each scan. Who started it, and when, follows from its row,
- * so that a repeated request adds a lost entry, whoever sends it.
- */
+/** Records in the audit log who canceled or deleted a scan, once for each scan. Who started it: `recordStart` of the store. */
 export async function recordScan(
   request: FastifyRequest,
-  action: 'submit' | 'cancel' | 'delete',
-  { id, site, submittedBy, createdAt }: Pick<ScanRow, 'id' | 'site' | 'submittedBy' | 'createdAt'>,
+  action: 'cancel' | 'delete',
+  { id, site }: Pick<ScanRow, 'id' | 'site'>,
   logger: Logger,
 ): Promise<void> {
-  const by = action === 'submit' ? { ...(submittedBy !== undefined && { actor: submittedBy }), at: createdAt } : {};
-  await recordChange(request, logger, { action: `scan.${action}`, subject: `${site} ${id}`, once: id, ...by });
+  await recordChange(request, logger, { action: `scan.${action}`, subject: `${site} ${id}`, once: id });
 }
 
 /** The site and the ID of the scan that an entry is about; null if it is not about a scan. */

@@ -31,7 +31,6 @@ import {
   ValidationError,
   WITH_BODY,
 } from '../http/responses.ts';
-import { recordScan } from './cancellation.ts';
 import { CheckOf, planCheck, refuseOptions } from './check.ts';
 import { type AcceptedAnswer, errorOf } from './submission/submission.ts';
 import { fingerprintOf } from './submission/fingerprint.ts';
@@ -217,7 +216,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox = async (scope) => {
       if (!outcome.ok) throw errorOf(outcome, scan.options.maxPages);
       const { scan_id: id } = outcome.answer.body as ScanAccepted;
       annotate(request, { scan: id, replayed: outcome.replayed });
-      await recordScan(request, 'submit', outcome.row, logger);
+      stores.organisations.recordStart(outcome.row);
       if (outcome.replayed) reply.header('Idempotent-Replayed', 'true');
       return reply.code(202).headers(outcome.answer.headers).send(outcome.answer.body);
     },

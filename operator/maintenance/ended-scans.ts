@@ -55,8 +55,11 @@ function byCompletion(a: AccessibilityScan, b: AccessibilityScan): number {
   return at(a).localeCompare(at(b)) || a.metadata.uid!.localeCompare(b.metadata.uid!);
 }
 
-/** Keeps the list of sites: records each scan that has ended. A scan stays marked until this is done, so that a crash loses none. */
-export function sitesTask({ stores: { scans, sites } }: OperatorContext, batch = SITES_BATCH): PeriodicTask {
+/**
+ * Keeps the list of sites: records each scan that has ended, and who started it if that entry was lost. A scan stays marked until this is
+ * done, so that a crash loses none.
+ */
+export function sitesTask({ stores: { organisations, scans, sites } }: OperatorContext, batch = SITES_BATCH): PeriodicTask {
   return {
     name: 'list sites',
     everyMs: SITES_EVERY_MS,
@@ -65,6 +68,7 @@ export function sitesTask({ stores: { scans, sites } }: OperatorContext, batch =
         const rows = await scans.unlisted(batch);
         const ids = rows.map(({ id }) => id);
         await sites.record(rows);
+        await organisations.recordStarts(rows);
         const kept = await rowsOf(scans, ids);
         const erased = ids.filter((id, at) => kept.get(id)?.organisation !== rows[at]!.organisation);
         if (erased.length > 0) await sites.without(erased);

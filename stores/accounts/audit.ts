@@ -6,7 +6,9 @@ import { createHash } from 'node:crypto';
 import { ObjectId, type Db, type Filter } from 'mongodb';
 import { retry } from '../../platform/concurrency/retry.ts';
 import { isSecurityAction } from '../../core/audit-actions.ts';
-import { insertNew, retryRace } from '../mongo-retry.ts';
+import { insertMissing, insertNew, retryRace } from '../mongo-retry.ts';
+import type { ScanRow } from '../scans/scan-row.ts';
+import { createCollector } from './collector.ts';
 
 /** How long entries about security are kept. */
 export const SECURITY_KEPT_DAYS = 90;
@@ -91,8 +93,20 @@ function retention(action: string, at: Date): Pick<AuditDocument, 'kind' | 'expi
   return isSecurityAction(action) ? { kind: 'security', expiresAt: new Date(at.getTime() + SECURITY_KEPT_DAYS * DAY_MS) } : {};
 }
 
+/** Rows whose entries wait. */
+const STARTED_MAX = 10_000;
+
 export function createAuditLog(db: Db, now: () => Date) {
   const entries = db.collection<AuditDocument>('audit');
+  const started = createCollector<ScanRow>({ max: STARTED_MAX, write: (rows) => recordStarts(rows.map(({ event }) => event)) });
+
+  async function recordStarts(rows: readonly ScanRow[]): Promise<void> {
+    const action = 'scan.submit';
+    const documents = rows.flatMap(({ id, organisation, submittedBy: actor, site, createdAt: at }) =>
+      actor === undefined ? [] : [{ _id: idOf(organisation, action, id), organisation, actor, action, subject: `${site} ${id}`, at }],
+    );
+    await insertMissing(entries, documents);
+  }
 
   /** @returns whether the document was stored now */
   const insert = (document: AuditDocument): Promise<boolean> =>
@@ -103,6 +117,18 @@ export function createAuditLog(db: Db, now: () => Date) {
     );
 
   return {
+    /**
+     * Writes who started these scans, and when, which follows from their rows: one entry for each scan, in one command. Scans that nobody
+     * started, as of manifests, have none.
+     */
+    recordStarts,
+
+    /** The same within about a second, together with other scans. What is lost is written when the scan has ended. */
+    recordStart: (row: ScanRow) => started.add(row.id, row),
+
+    /** Writes the waiting entries now. Never rejects. Call it before the connection is closed. */
+    flush: started.flush,
+
     /**
      * Writes an entry. Tries again for a moment if the database does not answer.
      * @returns false if there was an entry of `once` already; one about security is then kept longer, as if it were new

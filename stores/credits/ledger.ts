@@ -4,7 +4,7 @@
  */
 import type { Db } from 'mongodb';
 import type { Logger } from '../../platform/logger.ts';
-import { onlyDuplicates, retryRace } from '../mongo-retry.ts';
+import { insertMissing, retryRace } from '../mongo-retry.ts';
 import { relayedStep, type Account, type Operation } from './credit-steps.ts';
 
 export interface LedgerEntry extends Omit<Operation, 'relayed'> {
@@ -39,11 +39,7 @@ export function createLedger(db: Db, { delayMs, logger }: { delayMs: number; log
     const waiting = found.map(({ _id, ops }) => ({ organisation: _id, ops: ops.filter((op) => !op.relayed) }));
     const entries = waiting.flatMap(({ organisation, ops }) => ops.map((op) => toDocument(entryOf(organisation, op))));
     if (entries.length === 0) return 0;
-    try {
-      await ledger.insertMany(entries, { ordered: false });
-    } catch (error) {
-      if (!onlyDuplicates(error)) throw error;
-    }
+    await insertMissing(ledger, entries);
     const marks = waiting
       .filter(({ ops }) => ops.length > 0)
       .map(({ organisation, ops }) => ({ updateOne: { filter: { _id: organisation }, update: relayedStep(ops.map((op) => op.id)) } }));

@@ -1,8 +1,8 @@
 /** The documents of the outbox: mails, and deliveries of webhooks. */
-import type { Collection, Db, MongoBulkWriteError } from 'mongodb';
+import type { Collection, Db } from 'mongodb';
 import { domainOf } from '../../core/email-address.ts';
 import type { DeliveredEvent, DeliveryState } from '../../core/webhooks/webhooks.ts';
-import { onlyDuplicates } from '../mongo-retry.ts';
+import { insertMissing } from '../mongo-retry.ts';
 import { ENTRY_KEPT_DAYS, PRIORITY_OF, type MailData, type MailKind, type MailPriority, type NewMail } from './mails.ts';
 
 /** An attempt. While it is under way, and if its sender died, it has no end. */
@@ -79,14 +79,7 @@ export const queuedAt = (at: Date) => ({ state: 'waiting' as const, attempts: 0,
 
 /** Stores entries. One that is stored already, in any state, changes nothing. @returns each, in their order */
 export async function insertEntries(entries: Collection<OutboxEntry>, list: OutboxEntry[]): Promise<{ id: string; added: boolean }[]> {
-  if (list.length === 0) return [];
-  const known = new Set<number>();
-  try {
-    await entries.insertMany(list, { ordered: false });
-  } catch (error) {
-    if (!onlyDuplicates(error)) throw error;
-    for (const { index } of [(error as Partial<MongoBulkWriteError>).writeErrors ?? []].flat()) known.add(index);
-  }
+  const known = await insertMissing(entries, list);
   return list.map(({ _id: id }, index) => ({ id, added: !known.has(index) }));
 }
 

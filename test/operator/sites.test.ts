@@ -11,9 +11,9 @@ import { scanRow } from '../support/scan-rows.ts';
 describe('operator: the list of sites', () => {
   const stores = useStore(useDatabase(), openStores);
 
-  async function endedScan(organisation: string, host: string): Promise<string> {
+  async function endedScan(organisation: string, host: string, submittedBy?: string): Promise<string> {
     const { id } = await stores.scans.create(
-      scanRow({ organisation, submission: 'accepted', options: withDefaults({ url: `https://${host}/` }) }),
+      scanRow({ organisation, submission: 'accepted', options: withDefaults({ url: `https://${host}/` }), submittedBy }),
     );
     await stores.scans.mirror(id, { phase: 'failed', finishedAt: new Date() });
     return id;
@@ -25,7 +25,7 @@ describe('operator: the list of sites', () => {
     const ids = await Promise.all(hosts.map((host) => endedScan(organisation, host)));
     const listed = async () => (await stores.sites.search(organisation, { limit: 9 })).sites.map(({ groups }) => groups[0]!.scan).sort();
     const scans = { ...stores.scans, listed: () => Promise.reject(new Error('it stopped')) };
-    const crash = sitesTask(contextOf({ stores: { scans, sites: stores.sites } }), 2);
+    const crash = sitesTask(contextOf({ stores: { ...stores, scans } }), 2);
     await crash.run(new AbortController().signal).then(
       () => expect.fail('it did not stop'),
       () => undefined,
@@ -34,6 +34,15 @@ describe('operator: the list of sites', () => {
     await sitesTask(contextOf({ stores }), 2).run(new AbortController().signal);
     expect(await listed()).to.deep.equal(ids.toSorted());
     expect(await stores.scans.unlisted(9)).to.deep.equal([]);
+  });
+
+  it('is written with the lost entry of who started a scan', async () => {
+    const organisation = randomUUID();
+    const id = await endedScan(organisation, 'started.example', 'ann@example.com');
+    await endedScan(organisation, 'manifest.example');
+    await sitesTask(contextOf({ stores })).run(new AbortController().signal);
+    const started = await stores.organisations.audit(organisation, 9);
+    expect(started.map(({ actor, subject }) => [actor, subject])).to.deep.equal([['ann@example.com', `started.example ${id}`]]);
   });
 
   it('gets no scan that is erased while it is recorded, and keeps the one before it', async () => {

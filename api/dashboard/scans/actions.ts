@@ -10,7 +10,7 @@ import { scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
 import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import { mayUseSecrets, type SubmittedAuth } from '../../../core/scan/sign-in.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
-import { cancelScan, recordScan } from '../../scans/cancellation.ts';
+import { cancelScan } from '../../scans/cancellation.ts';
 import { planCheck } from '../../scans/check.ts';
 import { deleteScan } from '../../scans/deletion.ts';
 import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';
@@ -88,7 +88,7 @@ async function submit(
   if (!outcome.ok) throw errorOf(outcome, options.maxPages);
   const { scan_id } = outcome.answer.body as ScanAccepted;
   annotate(request, { scan: scan_id, replayed: outcome.replayed });
-  await recordScan(request, 'submit', outcome.row, request.server.logger);
+  request.server.stores.organisations.recordStart(outcome.row);
   return scan_id;
 }
 
