@@ -10,13 +10,15 @@ const RELAY = new Set(['find accounts', 'insert ledger', 'update accounts', 'ins
 describe('a request sends to MongoDB', () => {
   const context = useContext({ queueCacheMs: 60_000 });
 
+  const ofRequest = (): string[] => context.commands.filter((command) => !RELAY.has(command));
+
   /** The commands of a request, after an equal one. Uses of keys are written outside requests. */
   async function commandsOf(method: string, path: string, key: string): Promise<string[]> {
     await context.request(method, path, { key });
     await context.stores.keys.flush();
     context.commands.length = 0;
     await context.request(method, path, { key });
-    return [...context.commands];
+    return ofRequest();
   }
 
   it('a lookup of key, organisation and row, and one limit, for a poll', async () => {
@@ -42,7 +44,7 @@ describe('a request sends to MongoDB', () => {
       await context.stores.keys.flush();
       context.commands.length = 0;
       expect((await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers })).status).to.equal(202);
-      return context.commands.filter((command) => !RELAY.has(command));
+      return ofRequest();
     };
     await submit();
     context.calls.length = 0;
