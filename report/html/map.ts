@@ -70,10 +70,11 @@ export function pageMap({ size, marks, picture, locale = currentLocale(), level 
   </section>`;
 }
 
-/** Where an element is, for those who cannot see the map. */
-export function placeText(box: Box | null, locale: Locale = currentLocale()): string {
+/** Where an element is, for those who cannot see the map. @param state the label of the state in which it was found */
+export function placeText(box: Box | null, locale: Locale = currentLocale(), state?: string): string {
   const { texts, format } = wordsIn(locale, 'findings');
-  return box === null ? texts.notDisplayed : format(texts.place, { ...box });
+  if (box === null) return state ?? texts.notDisplayed;
+  return `${state === undefined ? '' : `${state}: `}${format(texts.place, { ...box })}`;
 }
 
 interface Drawing {

@@ -126,5 +126,5 @@ const places = (elements: PageCause['shown'], locale: Locale): Html =>
   elements.length === 0
     ? NOTHING
     : html`<ul class="examples">
-        ${elements.map(({ selector, html: markup, box }) => html`<li><code class="address">${shown(selector, 500)}</code><br /><code class="address">${shown(markup)}</code><br /><span class="soft">${placeText(box, locale)}</span></li>`)}
+        ${elements.map(({ selector, html: markup, box, state }) => html`<li><code class="address">${shown(selector, 500)}</code><br /><code class="address">${shown(markup)}</code><br /><span class="soft">${placeText(box, locale, state)}</span></li>`)}
       </ul>`;

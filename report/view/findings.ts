@@ -23,7 +23,8 @@ const HTML_MAX = 500;
 /** A root cause on one page, with the first of its elements there. */
 const PageCause = Type.Object({
   ...{ fingerprint, rule, impact, elements, states, at_rest },
-  shown: Type.Array(Type.Object({ selector, html, box })),
+  /** `state`: the label of the state in which an element was found. */
+  shown: Type.Array(Type.Object({ selector, html, box, state: Type.Optional(Type.String()) })),
 });
 export type PageCause = Static<typeof PageCause>;
 
@@ -134,6 +135,7 @@ const shownElement = (node: ReportNode): PageCause['shown'][number] => ({
   selector: bounded(elementPath(node), 'selector'),
   html: shortened(node.html, HTML_MAX),
   box: node.box,
+  ...(node.state && { state: bounded(node.state.label, 'selector') }),
 });
 
 function pageCauses(violations: readonly ReportViolation[]): PageCause[] {
