@@ -20,7 +20,7 @@ export const absolute = (service: string | undefined, path: string): string =>
  * user stated.
  */
 export type SiteOptions = Partial<
-  Pick<ScanOptions, 'maxPages' | 'wcagLevel' | 'wcagVersion' | 'locale' | 'pictures' | 'advice' | 'states' | 'httpFallback'>
+  Pick<ScanOptions, 'maxPages' | 'wcagLevel' | 'wcagVersion' | 'locale' | 'pictures' | 'advice' | 'states' | 'parallelism' | 'httpFallback'>
 > & {
   crawl?: Partial<CrawlRules>;
 };

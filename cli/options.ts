@@ -159,6 +159,11 @@ const SITE: Readonly<Record<string, SiteOption>> = {
     meaning: `the states in which pages are tested and whose violations count: ${STATE_KINDS.join(', ')}, separated by commas, or none`,
     read: (text: string) => ({ states: text === 'none' ? [] : text.split(',').map((kind) => oneOf('states', kind, STATE_KINDS)) }),
   },
+  parallelism: {
+    value: 'N',
+    meaning: 'the most pods of the service that test pages at the same time (default 1)',
+    read: (text: string) => ({ parallelism: numberOf('scan', 'parallelism', text, true) }),
+  },
   'no-advice': { meaning: 'no best practices that WCAG does not require', read: () => ({ advice: false }) },
   wcag: {
     value: 'TARGET',

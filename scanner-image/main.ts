@@ -12,6 +12,7 @@ import { inSpan } from '../platform/tracing.ts';
 import { ScannerConfiguration, readPodInput } from './config.ts';
 import { openMessages } from './pod/messages.ts';
 import { runPod, type PodDeps } from './pod/pod.ts';
+import { helpScan } from './scan.ts';
 import { download } from './pod/object-store.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import { readSignIn } from './page/session/sign-in.ts';
@@ -53,16 +54,21 @@ async function main(): Promise<number> {
     parent: input.tracing?.traceparent,
     attributes: { 'curbcut.scan_id': input.scanId, 'curbcut.attempt': identity.attempt },
   });
+  const machine = {
+    chromiumPath: configuration.CHROMIUM_PATH,
+    path: configuration.PATH,
+    home: configuration.HOME,
+    root: process.getuid?.() === 0,
+  };
   const messages = openMessages(input, identity, scanLog);
   try {
+    if (input.team !== undefined && input.team.index > 0) {
+      await helpScan(input, input.team, { machine, log: scanLog, signal: AbortSignal.any([ended.signal, stopped.signal]) });
+      return 0;
+    }
     const { message, exitCode } = await runPod(input, {
       identity,
-      machine: {
-        chromiumPath: configuration.CHROMIUM_PATH,
-        path: configuration.PATH,
-        home: configuration.HOME,
-        root: process.getuid?.() === 0,
-      },
+      machine,
       messages,
       readSignIn: () => readSignIn(configuration.SCAN_AUTH, input.signIn, new URL(input.options.url)),
       log: scanLog,

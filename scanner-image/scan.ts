@@ -1,5 +1,5 @@
 /** One scan, from its options to its pages: opens the egress proxy, the browser and the site, and crawls. */
-import type { PodInput } from '../core/protocol/pod-messages.ts';
+import type { PodInput, Team } from '../core/protocol/pod-messages.ts';
 import type { ReportPage } from '../report/schema/page.ts';
 import type { Report, ReportConsent, ReportDiscovery } from '../report/schema/report.ts';
 import { statesOf } from '../core/scan/states.ts';
@@ -23,6 +23,8 @@ import { isPrepared } from './page/session/renewable-state.ts';
 import { createSession } from './page/session/session.ts';
 import { createRedactor, redactingLogger, type Redactor } from './pod/redact.ts';
 import type { SignIn } from './page/session/sign-in.ts';
+import { help } from './team/helper.ts';
+import { leadTeam } from './team/lead.ts';
 import { siteAuthorities } from '../platform/authorities.ts';
 import { anyOf, untilAborted } from '../platform/time-limits.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
@@ -41,21 +43,25 @@ export type ScanInput = Pick<
   | 'contactUrl'
   | 'siteCa'
   | 'proxy'
+  | 'team'
 >;
 
-export interface ScanDeps extends ScanControl {
+interface VisitingDeps extends Pick<ScanControl, 'log' | 'signal'> {
   machine: Machine;
-  signIn?: SignIn | null;
-  /** The time limit of one step of the sign-in, in milliseconds. */
-  stepMs?: number;
   /** The time between two looks at a page, in milliseconds. Default: `REST_MS` of `page/visit/looks.ts` */
   restMs?: number;
-  /** Called while the browser starts and the process has nothing to do. */
-  onBrowserStarting?: () => void;
   /** Default: `createResolver` of the platform. */
   resolver?: Resolver;
   egressLimits?: Partial<EgressLimits>;
   pictureLimits?: Partial<PictureLimits>;
+}
+
+export interface ScanDeps extends ScanControl, VisitingDeps {
+  signIn?: SignIn | null;
+  /** The time limit of one step of the sign-in, in milliseconds. */
+  stepMs?: number;
+  /** Called while the browser starts and the process has nothing to do. */
+  onBrowserStarting?: () => void;
 }
 
 export interface ScanOutput {
@@ -102,12 +108,10 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanOut
   }
 }
 
-async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): Promise<ScanOutput> {
+/** What visiting pages takes, in each pod of a scan. */
+async function openVisiting(input: ScanInput, deps: VisitingDeps, { signIn, redactor }: { signIn: SignIn | null; redactor: Redactor }) {
   const { options } = input;
-  const { log, machine, signIn = null, signal } = deps;
-  const startedAt = new Date();
-  const deadline = new Date(input.deadline).getTime();
-  const softDeadline = deadline - Math.min(RESERVE_MS, (deadline - startedAt.getTime()) / 10);
+  const { log, machine } = deps;
   const egress = await openEgress({
     rules: { allow: input.allowTargets, deny: input.denyTargets },
     proxy: input.proxy,
@@ -115,7 +119,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     resolver: deps.resolver,
     limits: deps.egressLimits,
   });
-  const files = createGuardedFetch(egress, agentName(CURBCUT_VERSION, input.contactUrl), signal, siteAuthorities(input.siteCa));
+  const files = createGuardedFetch(egress, agentName(CURBCUT_VERSION, input.contactUrl), deps.signal, siteAuthorities(input.siteCa));
   const trust = await openSiteTrust(input.siteCa, machine).catch(async (error: unknown) => {
     await Promise.all([files.close(), egress.close()]);
     throw error;
@@ -132,6 +136,27 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
       log.warn({ err: error }, 'closing the browser or the egress proxy failed');
     }
   };
+  return { egress, files, pictures, hasSession, pool, close };
+}
+
+/** Visits pages for pod 0 of a scan, until that ends the scan. @throws the reason of the signal */
+export async function helpScan(input: ScanInput, team: Team, deps: VisitingDeps & { signal: AbortSignal }): Promise<void> {
+  const { pool, pictures, close } = await openVisiting(input, deps, { signIn: null, redactor: createRedactor() });
+  try {
+    await help({ team, options: input.options, workers: input.workers, pool, pictures, log: deps.log, signal: deps.signal });
+  } finally {
+    await close();
+  }
+}
+
+async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): Promise<ScanOutput> {
+  const { options } = input;
+  const { log, signIn = null, signal } = deps;
+  const startedAt = new Date();
+  const deadline = new Date(input.deadline).getTime();
+  const softDeadline = deadline - Math.min(RESERVE_MS, (deadline - startedAt.getTime()) / 10);
+  const { egress, files, pictures, hasSession, pool, close } = await openVisiting(input, deps, { signIn, redactor });
+  const team = input.team === undefined ? undefined : leadTeam(input.team, log);
   try {
     // Before the crawl nothing is tested, so that a stop ends the scan too.
     const halt = anyOf(signal, deps.stop);
@@ -153,7 +178,9 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     const site = await untilAborted(opening, halt);
     const visit: Pool['visit'] = (worker, request) => (session !== null && site.isOwn(request.url) ? session : pool).visit(worker, request);
     const visitor = { ...pool, visit };
-    const crawled = await crawl({ input, site, pool: visitor, pictures, states: statesOf(options), softDeadline }, deps);
+    const crawled = await crawl({ input, site, pool: visitor, team, pictures, states: statesOf(options), softDeadline }, deps);
+    // The other pods end now, and not after the report.
+    await team?.close();
     const { pages, redirectTargets, addressesLeft, discovery, stopped } = crawled;
     // With the tokens that were learned later, as the addresses of the pages.
     const urlOf = ({ pageUrl }: KeptPicture): string => redactor.url(redirectTargets.get(pageUrl) ?? pageUrl);
@@ -172,7 +199,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
       closed: close(),
     };
   } catch (error) {
-    await close();
+    await Promise.all([close(), team?.close()]);
     throw error;
   }
 }

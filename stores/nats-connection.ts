@@ -6,7 +6,6 @@ import { fromSeed, type KeyPair } from '@nats-io/nkeys';
 import type { Logger } from '../platform/logger.ts';
 import { type Credential, currentOf } from '../platform/setting-files.ts';
 import { withTimeLimit } from '../platform/time-limits.ts';
-import { POD_MESSAGE_MAX_BYTES } from '../core/protocol/pod-messages.ts';
 
 /**
  * Signs NATS user credentials for single scans (NATS' decentralised JWTs). The code is here because the operator builds a
@@ -15,11 +14,20 @@ import { POD_MESSAGE_MAX_BYTES } from '../core/protocol/pod-messages.ts';
 const base64url = (value: object | Uint8Array): string =>
   Buffer.from(value instanceof Uint8Array ? value : JSON.stringify(value)).toString('base64url');
 
+/** What a pod may do on the bus. */
+export interface PodGrant {
+  publish: string[];
+  /** Absent: nothing. */
+  subscribe?: string;
+  /** The most bytes of a message. */
+  payload: number;
+}
+
 /**
- * Signs a credential that can only publish on one subject, until `expiresAt`.
+ * Signs a credential for a pod, until `expiresAt`.
  * @param account the account's public key if the signing seed may belong to one of its signing keys, else null
  */
-export type ScanSigner = (subject: string, expiresAt: Date, account: string | null) => { jwt: string; seed: string };
+export type ScanSigner = (grant: PodGrant, expiresAt: Date, account: string | null) => { jwt: string; seed: string };
 
 /** Returns the public key of the account that a `.creds` file belongs to, or null if the file contains no user JWT. */
 export function accountOf(credentials: Uint8Array): string | null {
@@ -38,7 +46,7 @@ export function createScanSigner(signingSeed: string): ScanSigner {
   const issuerKey = issuer.getPublicKey();
   if (!issuerKey.startsWith('A')) throw new TypeError('the seed that signs scan credentials must be an account seed (SA…)');
   const sign = createSigner(issuer.getRawSeed());
-  return (subject, expiresAt, account) => {
+  return ({ publish, subscribe, payload }, expiresAt, account) => {
     const user = createUserKey();
     const claims = {
       aud: 'NATS',
@@ -46,17 +54,17 @@ export function createScanSigner(signingSeed: string): ScanSigner {
       exp: Math.ceil(expiresAt.getTime() / 1000),
       iat: Math.floor(Date.now() / 1000),
       iss: issuerKey,
-      name: subject,
+      name: publish[0],
       sub: user.publicKey,
       nats: {
         type: 'user',
         version: 2,
         ...(account === null || account === issuerKey ? {} : { issuer_account: account }),
-        pub: { allow: [subject] },
-        sub: { deny: ['>'] },
+        pub: { allow: publish },
+        sub: subscribe === undefined ? { deny: ['>'] } : { allow: [subscribe] },
         subs: -1,
         data: -1,
-        payload: POD_MESSAGE_MAX_BYTES,
+        payload,
       },
     };
     const jti = createHash('sha256').update(JSON.stringify(claims)).digest('hex');

@@ -8,7 +8,11 @@ const seedOf = (pair: { getSeed(): Uint8Array }): string => Buffer.from(pair.get
 describe('NATS credential of a scan', () => {
   it('is signed by the account and contains the permissions', () => {
     const account = createAccount();
-    const { jwt, seed } = createScanSigner(seedOf(account))('progress.one', new Date(1_900_000_000_400), null);
+    const { jwt, seed } = createScanSigner(seedOf(account))(
+      { publish: ['progress.one'], payload: 4096 },
+      new Date(1_900_000_000_400),
+      null,
+    );
     const claims = decode<User>(jwt);
     expect(claims.iss).to.equal(account.getPublicKey());
     expect(claims.sub).to.equal(fromSeed(Buffer.from(seed)).getPublicKey());
@@ -25,7 +29,9 @@ describe('NATS credential of a scan', () => {
 
   it('names the account if one of its signing keys signs', () => {
     const [account, signingKey] = [createAccount(), createAccount()];
-    const claims = decode<User>(createScanSigner(seedOf(signingKey))('progress.one', new Date(), account.getPublicKey()).jwt);
+    const claims = decode<User>(
+      createScanSigner(seedOf(signingKey))({ publish: ['progress.one'], payload: 4096 }, new Date(), account.getPublicKey()).jwt,
+    );
     expect(claims.iss).to.equal(signingKey.getPublicKey());
     expect(claims.nats.issuer_account).to.equal(account.getPublicKey());
   });

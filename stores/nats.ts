@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from '../platform/logger.ts';
 import { currentOf, type Credential } from '../platform/setting-files.ts';
-import { ALL_PROGRESS, progressSubject, statusSubject } from '../core/protocol/subjects.ts';
-import { POD_MESSAGE_MAX_BYTES } from '../core/protocol/pod-messages.ts';
+import { ALL_PROGRESS, fromHelper, progressSubject, statusSubject, teamSubject, toHelper } from '../core/protocol/subjects.ts';
+import { POD_MESSAGE_MAX_BYTES, type Team, TEAM_MESSAGE_MAX_BYTES } from '../core/protocol/pod-messages.ts';
 import { accountOf, createScanSigner, openNatsConnection, type ScanSigner } from './nats-connection.ts';
 
 export interface MessageBus {
@@ -20,6 +20,11 @@ export interface MessageBus {
    * @returns the `messages` of the PodInput; null if this bus has no signing key
    */
   issueScanCredential(scanId: string, expiresAt: Date): { url: string; subject: string; jwt: string; seed: string } | null;
+  /**
+   * Issues the access of each pod of a scan to the others, by its index: pod 0 may speak to all helpers, a helper to pod 0.
+   * @returns null if this bus has no signing key
+   */
+  issueTeam(scanId: string, pods: number, expiresAt: Date): Team[] | null;
   /** Connects again, because the address has changed. */
   renew(): void;
   close(): Promise<void>;
@@ -45,6 +50,7 @@ export function createMessageBus({ url, podUrl = url, credentialsFile, signingSe
   const signer = signingSeed === undefined ? null : createCurrentSigner(signingSeed, logger);
   const readCredentials = credentialsFile === undefined ? null : () => readFileSync(credentialsFile);
   const connection = openNatsConnection({ url, readCredentials, logger });
+  const account = (): string | null => (readCredentials === null ? null : accountOf(readCredentials()));
 
   return {
     get connected() {
@@ -74,8 +80,18 @@ export function createMessageBus({ url, podUrl = url, credentialsFile, signingSe
     issueScanCredential(scanId, expiresAt) {
       if (signer === null) return null;
       const subject = progressSubject(scanId);
-      const account = readCredentials === null ? null : accountOf(readCredentials());
-      return { url: currentOf(podUrl), subject, ...signer()(subject, expiresAt, account) };
+      return { url: currentOf(podUrl), subject, ...signer()({ publish: [subject], payload: POD_MESSAGE_MAX_BYTES }, expiresAt, account()) };
+    },
+
+    issueTeam(scanId, pods, expiresAt) {
+      if (signer === null) return null;
+      const subject = teamSubject(scanId);
+      return Array.from({ length: pods }, (_, index) => {
+        const [publish, subscribe] =
+          index === 0 ? [toHelper(subject, '*'), fromHelper(subject, '*')] : [fromHelper(subject, index), toHelper(subject, index)];
+        const signed = signer()({ publish: [publish], subscribe, payload: TEAM_MESSAGE_MAX_BYTES }, expiresAt, account());
+        return { index, pods, url: currentOf(podUrl), subject, ...signed };
+      });
     },
 
     renew: () => connection.renew(),
@@ -109,6 +125,7 @@ export function noMessageBus(): MessageBus {
     followStatus: () => () => undefined,
     followProgress: () => () => undefined,
     issueScanCredential: () => null,
+    issueTeam: () => null,
     renew: () => undefined,
     close: () => Promise.resolve(),
   };

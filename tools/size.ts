@@ -10,17 +10,17 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
-  core: { production: 4755, tests: 1715 },
+  core: { production: 4795, tests: 1715 },
   report: { production: 16425, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
-  stores: { production: 9255, tests: 635 },
+  stores: { production: 9273, tests: 635 },
   api: { production: 26645, tests: 2430 },
-  operator: { production: 11735, tests: 8731 },
-  'scanner-image': { production: 14743, tests: 3604 },
-  cli: { production: 5499, tests: 366 },
+  operator: { production: 11805, tests: 8786 },
+  'scanner-image': { production: 15253, tests: 3639 },
+  cli: { production: 5509, tests: 366 },
   local: { production: 10044, tests: 3760 },
   'demo-site': { production: 121, tests: 0 },
-  test: { production: 0, tests: 60085 },
+  test: { production: 0, tests: 60255 },
   tools: { production: 3430, tests: 579 },
   bench: { production: 2430, tests: 0 },
 };
@@ -28,7 +28,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 703,
+  'production files': 706,
   'production files below 25 lines': 30,
   'production lines over 150 characters': 378,
   'comments with a sentence over 30 words': 0,

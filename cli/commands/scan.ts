@@ -97,11 +97,18 @@ function localBaseline(values: BaselineValues, { maxNewViolations }: Thresholds)
 async function local(
   scan: LocalScan,
   values: Parameters<typeof outputOf>[1] &
-    Parameters<typeof metadataFrom>[1] & { partial: boolean; 'auth-secret'?: string; 'idempotency-key'?: string; quiet: boolean },
+    Parameters<typeof metadataFrom>[1] & {
+      partial: boolean;
+      parallelism?: string;
+      'auth-secret'?: string;
+      'idempotency-key'?: string;
+      quiet: boolean;
+    },
   context: CliContext,
 ): Promise<number> {
   if (values['auth-secret'] !== undefined)
     throw new UsageError('--auth-secret is about a Secret of the service; with --local, sign in with --auth FOLDER.', 'scan');
+  if (values.parallelism !== undefined) throw new UsageError('--parallelism is about pods of the service, not about --local.', 'scan');
   if (values.partial || values['idempotency-key'] !== undefined)
     throw new UsageError('--partial and --idempotency-key are about credits, which a scan with --local does not need.', 'scan');
   const output = outputOf('scan', values, context);

@@ -125,6 +125,8 @@ export interface AccessibilityScanStatus extends OutcomeStatus {
   passed?: boolean;
   message?: string;
   attempts?: number;
+  /** The pods that the scan may have at a time, if more than one: the places that its queue has given it. */
+  pods?: number;
   jobName?: string;
   /** The pod of the last attempt. */
   podName?: string;

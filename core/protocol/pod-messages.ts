@@ -8,7 +8,7 @@ import { oneOf } from '../schemas.ts';
 import { Metadata } from '../scan/metadata-schema.ts';
 import { BaselineOutcome } from '../scan/baseline.ts';
 import { ChosenKnownIssues } from '../scan/known-issues.ts';
-import { ScanOptions } from '../scan/options.ts';
+import { PODS_MAX, ScanOptions } from '../scan/options.ts';
 import { SignInPlan } from '../scan/sign-in.ts';
 import { POD_PHASES } from '../scan/phases.ts';
 
@@ -65,6 +65,20 @@ export function uploadSlotOf<Slot extends PodIdentity>(slots: readonly Slot[], p
   return slots.findLast(({ attempt, shard }) => shard === pod.shard && attempt <= pod.attempt);
 }
 
+/** The most bytes of a message between pods of a scan. Larger ones are sent in parts. A server of the bus accepts 1 MiB by default. */
+export const TEAM_MESSAGE_MAX_BYTES = 512 * 1024;
+
+/** The place of a pod among those of its scan, and its access to the others over the message bus: it can speak only for itself. */
+export const Team = Type.Object({
+  index: Type.Integer({ minimum: 0, maximum: PODS_MAX - 1 }),
+  pods: Type.Integer({ minimum: 2, maximum: PODS_MAX }),
+  url: Type.String(),
+  subject: Type.String(),
+  jwt: Type.String(),
+  seed: Type.String(),
+});
+export type Team = Static<typeof Team>;
+
 /** The version of Curbcut that wrote an input or a message. */
 const Version = Type.String({ maxLength: 64 });
 
@@ -98,7 +112,9 @@ export const PodInput = Type.Object({
   /** The known issues of the site. Absent: none. */
   knownIssues: Type.Optional(ChosenKnownIssues),
   /** One slot per expected attempt, ordered by attempt. */
-  uploads: Type.Array(UploadSlot, { minItems: 1, maxItems: 1000 }),
+  uploads: Type.Array(UploadSlot, { maxItems: 1000 }),
+  /** The pods of the scan, if it has several. Pod 0 makes the report, and the others visit pages for it. Absent: this pod is the only one. */
+  team: Type.Optional(Team),
   /** A presigned GET URL of an object that exists once the scan was canceled. Absent: the pod ends without a report. */
   cancelMark: Type.Optional(Type.String()),
   /** Access to the message bus. Absent if the bus cannot restrict a user to one scan; the pod then sends no progress. */

@@ -15,3 +15,9 @@ export const ALL_PROGRESS = 'progress.*';
 export function statusSubject(organisation: string, scanId: string): string {
   return `status.${organisation}.${scanId}`;
 }
+
+/** The subjects of the pods of one scan begin with this. */
+export const teamSubject = (scanId: string): string => `team.${scanId}`;
+/** The subject on which pod 0 of a scan speaks to a helper, and the one on which that answers. */
+export const toHelper = (subject: string, index: number | '*'): string => `${subject}.to.${index}`;
+export const fromHelper = (subject: string, index: number | '*'): string => `${subject}.from.${index}`;

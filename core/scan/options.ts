@@ -43,6 +43,9 @@ export function successCriteria(tags: readonly string[]): string[] {
 /** The largest `maxPages` that a custom resource accepts. Each installation has a lower limit of its own. */
 export const MAX_PAGES_CEILING = 5000;
 
+/** The largest `parallelism`. More pods would wait for each other: the pages in work at the same time are bounded (`crawl/queue.ts`). */
+export const PODS_MAX = 16;
+
 /** What a scan does with the dialog that asks for consent to cookies. */
 export const CONSENT_CHOICES = ['keep', 'reject', 'accept'] as const;
 export type ConsentChoice = (typeof CONSENT_CHOICES)[number];
@@ -162,6 +165,15 @@ export const ScanOptions = Type.Object({
         'Absent: all but opened, and what fails only in them needs review.',
     }),
   ),
+  parallelism: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: PODS_MAX,
+      description:
+        'The most pods that test pages of the scan at the same time. Each takes a place of the queue, and as many start as are free. ' +
+        'The result is the same with any number. A scan that signs in, prepares its pages or answers a dialog has one. Absent: one.',
+    }),
+  ),
 });
 export type ScanOptions = Static<typeof ScanOptions>;
 export type OptionName = keyof ScanOptions;
@@ -179,6 +191,7 @@ export const OPTION_LABELS = {
   pictures: 'Pictures of elements',
   advice: 'Best practices',
   states: 'States of pages',
+  parallelism: 'Pods',
 } as const satisfies Partial<Record<OptionName, string>>;
 export const HTTP_OPTIONS = [...(Object.keys(OPTION_LABELS) as (keyof typeof OPTION_LABELS)[]), 'httpFallback'] as const;
 
@@ -199,6 +212,12 @@ export const CRAWL_LABELS = {
   prepare: 'Steps before the pages',
 } as const satisfies Partial<Record<keyof CrawlRules, string>>;
 export const HTTP_CRAWL_RULES = Object.keys(CRAWL_LABELS) as (keyof typeof CRAWL_LABELS)[];
+
+/** The most pods that a scan can use. The pages of a session are opened by one browser. */
+export function podsWanted({ parallelism = 1, maxPages = 5, crawl, auth }: Partial<GivenOptions> & { auth?: unknown }): number {
+  const hasSession = auth !== undefined || (crawl?.consent ?? 'keep') !== 'keep' || (crawl?.prepare ?? []).length > 0;
+  return hasSession ? 1 : Math.min(parallelism, maxPages);
+}
 
 /**
  * Fills in the defaults, and limits the pages to the list of addresses, so that no more credits are reserved. Reads only options, so

@@ -18,8 +18,9 @@ const { url: _url, maxPages, thresholds: _thresholds, crawl: _crawl, ...rest } =
 const FIELDS = {
   ...snakeKeys(withoutDefaults(rest)),
   ...snakeKeys(withoutDefaults(CrawlRules.properties)),
-  // A copy would not be optional.
+  // Copies would not be optional.
   states: ScanOptions.properties.states,
+  parallelism: ScanOptions.properties.parallelism,
   prepare: Type.Array(SnakeStep, { maxItems: PREPARE_MAX, description: 'The steps that run before the pages.' }),
 };
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { AccessibilityScan, AccessibilityScanStatus, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { NOW, ago, condition, scanWith } from '../../test/support/scan-samples.ts';
 import { byCreation, decideAdmission, type QueueDecision } from './admission.ts';
-import { limitsOf } from './places.ts';
+import { type Holder, limitsOf } from './places.ts';
 
 const waiting = (name: string, seconds: number, organisation = 'acme', spec: object = {}): AccessibilityScan =>
   scanWith(
@@ -28,7 +28,7 @@ const decide = (
   scans: AccessibilityScan[],
   of: ScanQueue | null,
   maxRunning: number,
-  taken = new Map<string, string>(),
+  taken = new Map<string, Holder>(),
 ): QueueDecision & { waiting: AccessibilityScan[] } => {
   const decision = decideAdmission({
     pauses: [],
@@ -100,8 +100,19 @@ describe('admission', () => {
   });
 
   it('counts a scan whose admission is being written', () => {
-    const look = decide([fresh('x'), waiting('a', 5)], OPEN, 1, new Map([['x', 'acme']]));
+    const look = decide([fresh('x'), waiting('a', 5)], OPEN, 1, new Map([['x', { organisation: 'acme', pods: 1 }]]));
     expect(look).to.deep.include({ admit: [], running: 1 });
+  });
+
+  it('gives the pods of a scan the places that no waiting scan can use, and counts each of them', () => {
+    const big = waiting('a', 9, 'acme', { parallelism: 4, maxPages: 50 });
+    expect(decide([big], OPEN, 5).pods).to.deep.equal(new Map([['a', 4]]));
+    const look = decide([big, waiting('b', 5, 'bolt'), waiting('c', 4, 'bolt')], OPEN, 4);
+    expect(look.pods).to.deep.equal(new Map([['a', 2]]));
+    expect(look.running).to.equal(4);
+    const alone = { parallelism: 4, maxPages: 50, crawl: { consent: 'reject' as const } };
+    expect(decide([waiting('a', 9, 'acme', alone)], OPEN, 5).pods.size, 'a session').to.equal(0);
+    expect(decide([admitted('x', 'acme', { phase: 'crawling', startTime: ago(5), pods: 3 }), big], OPEN, 3).admit).to.deep.equal([]);
   });
 
   describe('between organisations', () => {

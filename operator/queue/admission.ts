@@ -2,7 +2,8 @@
 import { type AccessibilityScan, priorityOf, type QueuePause, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
-import { type Counts, hasPlace, mayUse, limitsOf, noPlaces, type Places, takePlace } from './places.ts';
+import { type Counts, type Holder, hasPlace, mayUse, limitsOf, noPlaces, type Places, takeFurther, takePlace } from './places.ts';
+import { podsWanted } from '../../core/scan/options.ts';
 import { backOffMs, isLive, isWaiting, organisationOf, waitedMs } from './waiting.ts';
 export interface AdmissionFacts {
   /** The queue's scans, including the operator's own writes, so that capacity is not given away twice. */
@@ -12,8 +13,8 @@ export interface AdmissionFacts {
   /** The queue's pauses, which are no waiting time. */
   pauses: readonly QueuePause[];
   defaultMaxRunning: number;
-  /** The organisations of scans that have a place but whose admission is still being written, by uid. */
-  taken: ReadonlyMap<string, string>;
+  /** The scans that have places but whose admission is still being written, by uid. */
+  taken: ReadonlyMap<string, Holder>;
   /** The admissions that this operator remembers. They outlive the scans, which may be deleted as soon as they end. */
   lastAdmissions: ReadonlyMap<string, number>;
   /** Whether a waiting scan is left out for a while, because writes of its share are in progress, or one was refused. */
@@ -32,6 +33,8 @@ export interface QueueLoad extends Counts {
 /** The load is that after the admissions. */
 export interface QueueDecision extends QueueLoad {
   admit: AccessibilityScan[];
+  /** The pods of admitted scans that have more than one, by uid. */
+  pods: ReadonlyMap<string, number>;
   /** The waiting scans that may not be admitted yet, because they could not be started or are left out. They are in no line. */
   backingOff: AccessibilityScan[];
   /** The waiting scans that may not use the queue. They are in no line. */
@@ -53,8 +56,8 @@ export function decideAdmission(facts: AdmissionFacts): QueueDecision {
   for (const scan of scans) {
     if (!isLive(scan)) continue;
     const takenBy = taken.get(scan.metadata.uid!);
-    if (isAdmitted(scan)) takePlace(places, organisationOf(scan), scan.status?.startTime !== undefined);
-    else if (takenBy !== undefined) takePlace(places, takenBy, false);
+    if (isAdmitted(scan)) takePlace(places, organisationOf(scan), scan.status?.startTime !== undefined, scan.status?.pods);
+    else if (takenBy !== undefined) takePlace(places, takenBy.organisation, false, takenBy.pods);
     else if (!isWaiting(scan)) continue;
     else if (!mayUse(limits.access, scan.metadata.namespace!, organisationOf(scan))) refused.push(scan);
     else (backOffMs(scan, now) > 0 || isLeftOut(scan) ? backingOff : waiting).push(scan);
@@ -66,7 +69,13 @@ export function decideAdmission(facts: AdmissionFacts): QueueDecision {
   const admit: AccessibilityScan[] = [];
   // Each call removes the admitted scan from its line.
   for (let next; (next = admitNext(lines, places, shares, { started: false })) !== null;) admit.push(next.scan);
-  return { admit, backingOff, refused, lines, places, shares, paused, ...loadOf(lines, { backingOff, refused }, places, facts) };
+  // Only the places that no waiting scan can use.
+  const pods = new Map<string, number>();
+  for (const scan of admit) {
+    const own = takeFurther(places, organisationOf(scan), podsWanted(scan.spec));
+    if (own > 1) pods.set(scan.metadata.uid!, own);
+  }
+  return { admit, pods, backingOff, refused, lines, places, shares, paused, ...loadOf(lines, { backingOff, refused }, places, facts) };
 }
 
 /** The time of the last admission of each organisation, from its scans that still exist, ended ones included. */

@@ -104,8 +104,9 @@ export function addQueueController(context: OperatorContext, organisations: Read
    * @returns false if a place is free again, for the next plan
    */
   async function writeLane(lane: string, own: readonly ScanAction[], facts: QueueFacts, signal: AbortSignal): Promise<boolean> {
-    for (const { scan } of own.filter((action) => action.do === 'admit'))
-      gate.hold(facts.name, { uid: scan.metadata.uid!, organisation: organisationOf(scan) });
+    for (const action of own)
+      if (action.do === 'admit')
+        gate.hold(facts.name, action.scan.metadata.uid!, { organisation: organisationOf(action.scan), pods: action.pods });
     let [current, done, late] = ['', true, false];
     const giveBack = (): void =>
       own.forEach(({ scan: { metadata } }) => metadata.uid !== current && gate.settled(facts.name, metadata.uid!));
@@ -185,7 +186,7 @@ async function execute(
     case 'create':
       return void (await queueClient.create(action.queue, signal));
     case 'admit':
-      return void (await scanClient.patchStatus(action.scan, admittedStatus(action.scan, now), signal));
+      return void (await scanClient.patchStatus(action.scan, admittedStatus(action.scan, now, action.pods), signal));
     case 'explainWait':
       return void (await scanClient.patchStatus(action.scan, waitingStatus(action.scan, action.why, now), signal));
     case 'mirrorLine':

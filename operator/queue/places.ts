@@ -66,28 +66,43 @@ export function hasPlace({ limits, running, organisations }: Places, organisatio
   return running < limits.maxRunning && own.running < limits.maxRunningPerOrganisation && own.starting < limits.maxStartingPerOrganisation;
 }
 
-/** Counts a running scan, without a check of the limits. */
-export function takePlace(places: Places, organisation: string, started: boolean): void {
+/** Counts the pods of a running scan, without a check of the limits. */
+export function takePlace(places: Places, organisation: string, started: boolean, pods = 1): void {
   const own = places.organisations.get(organisation) ?? { running: 0, starting: 0 };
   places.organisations.set(organisation, own);
   for (const counts of [places, own]) {
-    counts.running += 1;
+    counts.running += pods;
     if (!started) counts.starting += 1;
   }
+}
+
+/** Takes the places that are free for the other pods of a scan that has one. @returns the number of its pods */
+export function takeFurther(places: Places, organisation: string, wanted: number): number {
+  let pods = 1;
+  for (; pods < wanted && hasPlace(places, organisation); pods++) takePlace(places, organisation, true);
+  return pods;
+}
+
+/** Who has places while the admission is written. */
+export interface Holder {
+  organisation: string;
+  pods: number;
 }
 
 interface Applicant {
   uid: string;
   namespace: string;
   organisation: string;
+  /** The most pods that it can use. Default: 1. */
+  wanted?: number;
 }
 
 /** The number of organisations that are remembered per queue. A forgotten one counts by its scans that still exist. */
 const REMEMBERED_MAX = 4096;
 
 interface QueueState {
-  /** The organisations of scans whose admission is being written, by uid. */
-  taken: Map<string, string>;
+  /** The scans whose admission is being written, by uid. */
+  taken: Map<string, Holder>;
   /** The time of each organisation's last admission, in milliseconds since the epoch. */
   lastAdmissions: Map<string, number>;
   places: Places | null;
@@ -114,21 +129,22 @@ export function createAdmissionGate(clock: Pick<Clock, 'now'>) {
   }
 
   function stateOf(queue: string): QueueState {
-    const state = queues.get(queue) ?? { taken: new Map<string, string>(), lastAdmissions: new Map<string, number>(), places: null };
+    const state = queues.get(queue) ?? { taken: new Map<string, Holder>(), lastAdmissions: new Map<string, number>(), places: null };
     queues.set(queue, state);
     return state;
   }
 
   return {
-    /** Takes a place. @returns false if none is free for it; the queue then admits the scan later. Call `settled` after the write */
-    take(queue: string, { uid, namespace, organisation }: Applicant): boolean {
+    /** Takes places. @returns how many; if none is free for the scan, the queue admits it later. Call `settled` after the write */
+    take(queue: string, { uid, namespace, organisation, wanted = 1 }: Applicant): number {
       const state = queues.get(queue);
-      if (state?.places == null || !hasPlace(state.places, organisation)) return false;
-      if (!mayUse(state.places.limits.access, namespace, organisation)) return false;
+      if (state?.places == null || !hasPlace(state.places, organisation)) return 0;
+      if (!mayUse(state.places.limits.access, namespace, organisation)) return 0;
       takePlace(state.places, organisation, false);
-      state.taken.set(uid, organisation);
+      const pods = takeFurther(state.places, organisation, wanted);
+      state.taken.set(uid, { organisation, pods });
       remember(state, organisation);
-      return true;
+      return pods;
     },
     /** The admission was written, or the write failed. */
     settled: (queue: string, uid: string) => void queues.get(queue)?.taken.delete(uid),
@@ -140,11 +156,11 @@ export function createAdmissionGate(clock: Pick<Clock, 'now'>) {
       return { taken: new Map(state.taken), lastAdmissions: new Map(state.lastAdmissions) };
     },
     open: (queue: string, places: Places): void => void (stateOf(queue).places = places),
-    /** Holds the place that the queue's plan has given to a scan, while its admission is written. Call `settled` after the write. */
-    hold(queue: string, { uid, organisation }: Omit<Applicant, 'namespace'>): void {
+    /** Holds the places that the queue's plan has given to a scan, while its admission is written. Call `settled` after the write. */
+    hold(queue: string, uid: string, holder: Holder): void {
       const state = stateOf(queue);
-      state.taken.set(uid, organisation);
-      remember(state, organisation);
+      state.taken.set(uid, holder);
+      remember(state, holder.organisation);
     },
     /** The queue does not exist any more, and no scan names it. */
     forget(queue: string): void {

@@ -27,7 +27,7 @@ export type QueueAction =
   | { do: 'open'; places: Places }
   /** Create a built-in ScanQueue, so that it can be paused. Deleting a paused one does not resume it. */
   | { do: 'create'; queue: ScanQueue }
-  | { do: 'admit'; scan: AccessibilityScan }
+  | { do: 'admit'; scan: AccessibilityScan; pods: number }
   | { do: 'explainWait'; scan: AccessibilityScan; why: WaitReason }
   /** Mirror the waiting scans, if they changed, to the read model, where the API reads their positions. */
   | { do: 'mirrorLine'; line: WaitingLine; changed: boolean }
@@ -54,7 +54,7 @@ export function planQueue(facts: QueueFacts): Plan<QueueAction> {
   const actions: QueueAction[] = [{ do: 'open', places: decision.places }];
   const wakes = [everyMs, ...decision.backingOff.map((scan) => backOffMs(scan, now)).filter((left) => left > 0)];
   if (queue === null && current !== null) actions.push({ do: 'create', queue: current });
-  for (const scan of decision.admit) actions.push({ do: 'admit', scan });
+  for (const scan of decision.admit) actions.push({ do: 'admit', scan, pods: decision.pods.get(scan.metadata.uid!) ?? 1 });
   const explanations = unexplained(decision, whyWaiting(current, facts), facts);
   actions.push(...explanations.slice(0, EXPLANATIONS_MAX));
   if (explanations.length > EXPLANATIONS_MAX) wakes.push(MORE_AFTER_MS);

@@ -66,6 +66,7 @@ const ASPECTS: Readonly<Record<(typeof CAVEATS)[number], Aspect>> = {
         advice: _advice,
         states: _states,
         http_fallback: _fallback,
+        parallelism: _pods,
         ...crawl
       },
     }) => JSON.stringify(crawl, withoutUnset),

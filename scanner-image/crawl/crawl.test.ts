@@ -2,7 +2,8 @@ import { setImmediate as settled } from 'node:timers/promises';
 import { expect } from 'chai';
 import { loadedVisit } from '../../test/support/loaded-visit.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
-import type { Visit } from '../page/visit/visit.ts';
+import type { Visit, VisitRequest } from '../page/visit/visit.ts';
+import { HelperLost, type TeamLead } from '../team/lead.ts';
 import { addressOf, targetOf } from './address.ts';
 import { createDiscovery } from './listing.ts';
 import { crawl, SPARE_WORKERS, type Crawl } from './crawl.ts';
@@ -14,15 +15,36 @@ interface Open {
   worker: number;
   waits(why: 'site' | 'rest' | null): void;
   end(): void;
+  /** The helper that visits it is lost. */
+  lose(): void;
 }
 
 /** Crawls a site whose first page links to `count` others: `/1`, `/2` and so on. Visits end when the test says so. */
-async function start(count: number, workers: number, listed: string[] | null = null) {
+async function start(count: number, workers: number, listed: string[] | null = null, helpers: TeamLead['helpers'] = () => []) {
   const names = Array.from({ length: count }, (_, at) => `/${at + 1}`);
   const started: string[] = [];
   const processed: string[] = [];
   const open = new Map<string, Open>();
   const stopping = new AbortController();
+  function visit(worker: number, { url: { pathname }, test, onWaiting }: Pick<VisitRequest, 'url' | 'test' | 'onWaiting'>): Promise<Visit> {
+    started.push(pathname);
+    const { promise, resolve, reject } = Promise.withResolvers<Visit>();
+    open.set(pathname, {
+      worker,
+      waits: (why) => onWaiting?.(why),
+      end() {
+        open.delete(pathname);
+        const links = pathname === '/' ? names.map((name) => ORIGIN + name) : [];
+        const visit = loadedVisit(new URL(pathname, ORIGIN), { links });
+        resolve(test || !visit.loaded ? visit : { ...visit, findings: null });
+      },
+      lose() {
+        open.delete(pathname);
+        reject(new HelperLost('gone'));
+      },
+    });
+    return promise;
+  }
   const scan: Crawl = {
     input: { pagesReserved: 100, workers, pageBudgetMs: 1000, exportMaxBytes: 1e6 },
     site: {
@@ -31,6 +53,7 @@ async function start(count: number, workers: number, listed: string[] | null = n
       startInScope: listed === null,
       listed: () => listed?.map((path) => addressOf(new URL(path, ORIGIN))) ?? null,
       origin: () => new URL(ORIGIN),
+      rules: () => ({ start: ORIGIN, origin: ORIGIN, own: null, further: [] }),
       targetOf: (link) => targetOf(link, new URL(ORIGIN)),
       isOwn: () => true,
       hosts: [],
@@ -42,23 +65,12 @@ async function start(count: number, workers: number, listed: string[] | null = n
       moveTo: () => Promise.resolve(),
       sitemapPages: () => Promise.resolve({ pages: [], left: [], beyond: 0, named: createDiscovery(), cut: 0 }),
     },
-    pool: {
-      prepare: () => undefined,
-      visit(worker, { url: { pathname }, test, onWaiting }) {
-        started.push(pathname);
-        const { promise, resolve } = Promise.withResolvers<Visit>();
-        open.set(pathname, {
-          worker,
-          waits: (why) => onWaiting?.(why),
-          end() {
-            open.delete(pathname);
-            const links = pathname === '/' ? names.map((name) => ORIGIN + name) : [];
-            const visit = loadedVisit(new URL(pathname, ORIGIN), { links });
-            resolve(test || !visit.loaded ? visit : { ...visit, findings: null });
-          },
-        });
-        return promise;
-      },
+    pool: { prepare: () => undefined, visit },
+    team: {
+      helpers,
+      onChange: () => undefined,
+      visit: (helper, slot, request) => visit(1000 * helper + slot, request),
+      close: () => Promise.resolve(),
     },
     pictures: null,
     states: { kinds: [], counted: false },
@@ -85,6 +97,10 @@ async function start(count: number, workers: number, listed: string[] | null = n
     workers: () => [...open.values()].map(({ worker }) => worker),
     endTime: () => (scan.softDeadline = 0),
     stop: () => stopping.abort(new Error('canceled')),
+    async lose(path: string): Promise<void> {
+      visitOf(path).lose();
+      await settled();
+    },
     // The crawl reacts in promises only, all of which are done in the next turn of the event loop.
     async waits(path: string, why: 'site' | 'rest' | null): Promise<void> {
       visitOf(path).waits(why);
@@ -116,6 +132,22 @@ describe('a crawl', () => {
     await site.endAll();
     expect(await site.pages()).to.have.length(10);
     expect(site.started).to.have.length(10);
+  });
+
+  it('visits pages with the helpers that are there, and those of a lost one again', async () => {
+    const helpers = [{ index: 1, workers: 2 }];
+    const site = await start(6, 1, null, () => helpers);
+    await site.end('/');
+    expect(site.workers()).to.deep.equal([0, 1000, 1001]);
+    helpers.pop();
+    await site.lose('/2');
+    await site.end('/1');
+    expect(site.inProgress()).to.deep.equal(['/3', '/2']);
+    site.endTime();
+    await site.lose('/3');
+    await site.end('/2');
+    expect(site.processed).to.deep.equal(['/', '/1', '/2', '/3']);
+    expect((await site.pages()).map(({ tested }) => tested)).to.deep.equal([true, true, true, false, false, false, false]);
   });
 
   it('tests a list of addresses in its order, and nothing that links name', async () => {

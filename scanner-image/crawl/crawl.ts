@@ -22,6 +22,7 @@ import { OUT_OF_TIME, untestedPage, type WrongPage } from './page-checks.ts';
 import { createPoliteVisits } from './politeness.ts';
 import type { Site } from './site.ts';
 import { createWaitHistory } from './wait-history.ts';
+import { HelperLost, type TeamLead } from '../team/lead.ts';
 
 /** How a scan is watched and ended. */
 export interface ScanControl {
@@ -43,6 +44,8 @@ export interface Crawl {
   input: Pick<PodInput, 'pagesReserved' | 'workers' | 'pageBudgetMs' | 'exportMaxBytes'>;
   site: Site;
   pool: Pick<Pool, 'prepare' | 'visit'>;
+  /** The pods that visit pages too. Absent: none. */
+  team?: TeamLead;
   /** Null: the scan takes no pictures. */
   pictures: PictureBudget | null;
   states: WantedStates;
@@ -71,7 +74,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
   const history = createWaitHistory();
   const budget = createFindingsBudget(input.exportMaxBytes * FINDINGS_SHARE, maxPages);
   const visitPolitely = createPoliteVisits({
-    pool,
+    pool: { visit: (worker, request) => visitWith(worker, request) },
     crawlDelayMs: site.crawlDelayMs,
     softDeadline: () => performance.now() + scan.softDeadline - Date.now(),
     signal,
@@ -80,6 +83,15 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
   const pages: ReportPage[] = [];
   let phase: 'crawling' | 'scanning' = 'crawling';
   let stopped = false;
+
+  /** Visits a page in this pod, or with a helper. */
+  function visitWith(worker: number, request: VisitRequest): Promise<Visit> {
+    const [helper, slot] = [Math.floor(worker / WORKERS_OF_A_POD), worker % WORKERS_OF_A_POD];
+    if (helper === 0) return pool.visit(worker, request);
+    const { url, test, plan, budgetMs, largeBudgetMs, testsStates, onWaiting } = request;
+    const asked = { url, test, plan, budgetMs, largeBudgetMs, testsStates: testsStates?.() ?? false, pictures: pictures?.known() ?? null };
+    return scan.team!.visit(helper, slot, { ...asked, onWaiting }, site.rules());
+  }
 
   function load(worker: number, candidate: Candidate, onWaiting?: VisitRequest['onWaiting']): Promise<Visit> {
     const { url, depth, index } = candidate;
@@ -135,10 +147,10 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
     crawled.takeSitemaps(await untilAborted(site.sitemapPages(), halt));
     reportProgress();
 
-    const visits = createVisits(frontier, input.workers, load);
+    const visits = createVisits(frontier, input.workers, load, scan.team);
     for (let index = 1; ;) {
       halt?.throwIfAborted();
-      if (!timeIsUp()) visits.start();
+      visits.start(timeIsUp());
       if (visits.inWork() === 0) break;
       await untilAborted(visits.change(), halt);
       for (let next = visits.take(index); next !== undefined; next = visits.take(index)) {
@@ -166,43 +178,67 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
  */
 export const SPARE_WORKERS = { site: 1, rest: 4 };
 
+/** The numbers of a pod's workers begin with this times its index. */
+const WORKERS_OF_A_POD = 100;
+
 /** The visits in work, and those that ended before the visit of a smaller index. */
 function createVisits(
   frontier: Frontier,
   workers: number,
   load: (worker: number, candidate: Candidate, onWaiting: VisitRequest['onWaiting']) => Promise<Visit>,
+  team?: TeamLead,
 ) {
   const ended = new Map<number, { candidate: Candidate; visit: Visit }>();
   const busy = new Map<number, Promise<number>>();
   /** What the pages of workers wait for. */
   const waiting = new Map<number, 'site' | 'rest'>();
+  /** The pages of helpers that were lost. */
+  const again: Candidate[] = [];
   let wake = Promise.withResolvers<null>();
 
-  const spare = (why: 'site' | 'rest'): number =>
-    Math.min([...waiting.values()].filter((waits) => waits === why).length, SPARE_WORKERS[why]);
+  function wakeUp(): void {
+    wake.resolve(null);
+    wake = Promise.withResolvers();
+  }
+  if (team !== undefined) team.onChange = wakeUp;
 
   function onWaiting(worker: number, waits: 'site' | 'rest' | null): void {
     if (waits !== null) waiting.set(worker, waits);
     else if (!waiting.delete(worker)) return;
-    wake.resolve(null);
-    wake = Promise.withResolvers();
+    wakeUp();
+  }
+
+  async function visit(worker: number, candidate: Candidate): Promise<number> {
+    try {
+      ended.set(candidate.index, { candidate, visit: await load(worker, candidate, (waits) => onWaiting(worker, waits)) });
+    } catch (error) {
+      if (!(error instanceof HelperLost)) throw error;
+      again.push(candidate);
+    }
+    waiting.delete(worker);
+    return worker;
+  }
+
+  /** Starts a visit with each idle worker of a pod. */
+  function startIn(pod: number, most: number, isLast: boolean): void {
+    const first = pod * WORKERS_OF_A_POD;
+    const isOwn = (worker: number): boolean => Math.floor(worker / WORKERS_OF_A_POD) === pod;
+    const spare = (why: 'site' | 'rest'): number =>
+      Math.min([...waiting].filter(([worker, waits]) => waits === why && isOwn(worker)).length, SPARE_WORKERS[why]);
+    for (let worker = first; worker < first + most + SPARE_WORKERS.site + SPARE_WORKERS.rest; worker++) {
+      if ([...busy.keys()].filter(isOwn).length - spare('site') - spare('rest') >= most) return;
+      if (busy.has(worker)) continue;
+      const candidate = again.shift() ?? (isLast ? null : frontier.take());
+      if (candidate === null) return;
+      busy.set(worker, visit(worker, candidate));
+    }
   }
 
   return {
-    /** Starts a visit with each idle worker. */
-    start(): void {
-      for (let worker = 0; worker < workers + SPARE_WORKERS.site + SPARE_WORKERS.rest; worker++) {
-        if (busy.size - spare('site') - spare('rest') >= workers) return;
-        if (busy.has(worker)) continue;
-        const candidate = frontier.take();
-        if (candidate === null) return;
-        const visiting = load(worker, candidate, (waits) => onWaiting(worker, waits)).then((visit) => {
-          ended.set(candidate.index, { candidate, visit });
-          waiting.delete(worker);
-          return worker;
-        });
-        busy.set(worker, visiting);
-      }
+    /** @param isLast only pages that were taken before */
+    start(isLast: boolean): void {
+      startIn(0, workers, isLast);
+      for (const helper of team?.helpers() ?? []) startIn(helper.index, helper.workers, isLast);
     },
     inWork: () => busy.size,
     /** Waits until a visit ends, or a page begins or ends to wait for its site. */

@@ -4,7 +4,7 @@ import { bareHost } from '../../core/scan/site.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
 import type { AddressParts } from './address.ts';
 import { OUT_OF_TIME, type WrongPage } from './page-checks.ts';
-import { fetchRobots, NO_ROBOTS, type Robots, type RobotsAnswer, type RobotsDeps } from './robots.ts';
+import { fetchRobots, NO_ROBOTS, type Robots, type RobotsAnswer, type RobotsDeps, type RobotsFile } from './robots.ts';
 
 /** The number of further hosts whose pages are requested, because a domain may have any number of names. */
 const HOSTS_MAX = 20;
@@ -39,6 +39,9 @@ export function createFurtherHosts(
   return {
     /** The rules of the host of a page that was admitted. */
     robots: (url: URL): Robots => read.get(bareHost(url)) ?? NO_ROBOTS,
+    /** The files that were read, by host. */
+    files: (): [host: string, file: RobotsFile][] =>
+      [...read].flatMap(([host, { source }]) => (source === null ? [] : [[host, source] as const])),
     /** Returns why a page must not be requested, or null. Credentials are never sent. @throws the reason of the signal of `files` */
     async admit(url: URL): Promise<WrongPage | null> {
       const host = bareHost(url);

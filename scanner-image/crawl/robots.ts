@@ -36,6 +36,14 @@ export interface Robots {
   /** Seconds between the starts of two pages. */
   crawlDelay: number;
   sitemaps: URL[];
+  /** What the rules were read from. Null: they allow everything. */
+  source: RobotsFile | null;
+}
+
+/** A robots.txt that was read. */
+export interface RobotsFile {
+  location: string;
+  text: string;
 }
 
 /** `unreachable`: all pages are disallowed until the file can be read (RFC 9309, 2.3.1.4). `refused`: by the rules for targets. */
@@ -64,7 +72,7 @@ const RETRY_MAX_MS = 10_000;
 export const TEMPORARY: readonly FetchRefusal[] = ['unreachable', 'network'];
 
 /** Rules that allow everything. */
-export const NO_ROBOTS: Robots = { refusal: () => null, crawlDelay: 0, sitemaps: [] };
+export const NO_ROBOTS: Robots = { refusal: () => null, crawlDelay: 0, sitemaps: [], source: null };
 
 /** Parses a robots.txt. Its rules hold for every address of the site: with and without `www.`, over http and https. Pure. */
 export function parseRobots(location: URL, text: string): Robots {
@@ -78,6 +86,7 @@ export function parseRobots(location: URL, text: string): Robots {
     },
     crawlDelay: Math.min(MAX_DELAY_SECONDS, Math.max(0, parsed.getCrawlDelay(ROBOTS_NAME) ?? 0)),
     sitemaps: parsed.getSitemaps().flatMap((text) => (URL.canParse(text, location.href) ? [new URL(text, location)] : [])),
+    source: { location: location.href, text },
   };
 }
 

@@ -4,13 +4,13 @@ import type { GuardedFetch } from '../egress/fetch.ts';
 import type { Session } from '../page/session/session.ts';
 import { ScanFailed } from '../pod/failure.ts';
 import { listedUrls } from '../../core/scan/address-list.ts';
-import { movedWithin, sameSite } from '../../core/scan/site.ts';
+import { bareHost, movedWithin, sameSite } from '../../core/scan/site.ts';
 import { addressOf, rewritten, scopeOf, targetOf, type AddressParts, type LinkTarget, type PageAddress } from './address.ts';
 import { destructiveRule, type DestructiveWord } from './destructive.ts';
 import { createFurtherHosts, disallowed } from './further-hosts.ts';
 import { createDiscovery, type Discovery } from './listing.ts';
 import type { WrongPage } from './page-checks.ts';
-import { NO_ROBOTS, fetchRobots, type Robots } from './robots.ts';
+import { NO_ROBOTS, fetchRobots, parseRobots, type Robots, type RobotsFile } from './robots.ts';
 import { collectSitemaps } from './sitemaps.ts';
 
 type SiteInput = Pick<PodInput, 'options' | 'pagesReserved'>;
@@ -52,10 +52,56 @@ export interface Site {
   listed(): PageAddress[] | null;
   /** Why a page may not redirect to a URL, or null. @param from the requested URL; null for the first page */
   refusal(url: URL, from: URL | null): WrongPage | null;
+  /** What `refusal` needs for the pages after the first, in a pod that has not read robots.txt. */
+  rules(): SiteRules;
   /** Uses the origin to which the first page redirected. @throws ScanFailed if its robots.txt disallows the page, or cannot be read */
   moveTo(finalUrl: URL): Promise<void>;
   sitemapPages(): Promise<SitemapPages>;
 }
+
+/** What decides where a page of a site may lead, as data for another pod. Only for scans that do not sign in. */
+export interface SiteRules {
+  start: string;
+  origin: string;
+  /** The robots.txt of the own host. Null: none, or it is not respected. */
+  own: RobotsFile | null;
+  further: readonly (readonly [host: string, file: RobotsFile])[];
+}
+
+/** `Site.refusal` by rules that another pod has read. */
+export function refusalBy(options: Pick<PodInput['options'], 'crawl'>, rules: SiteRules): Site['refusal'] {
+  const [start, origin] = [new URL(rules.start), new URL(rules.origin)];
+  const robotsOf = (file: RobotsFile | null | undefined): Robots => (file ? parseRobots(new URL(file.location), file.text) : NO_ROBOTS);
+  const own = robotsOf(rules.own);
+  const further = new Map(rules.further.map(([host, file]) => [host, robotsOf(file)]));
+  return createRefusal({
+    start,
+    targetIn: (link) => targetOf(link, origin, { ...options.crawl, hasRoutes: options.crawl.hashRoutes === 'all' }),
+    destructiveWordOf: () => null,
+    robotsFor: (url) => (sameSite(origin, url) ? own : (further.get(bareHost(url)) ?? NO_ROBOTS)),
+  });
+}
+
+interface RefusalDeps {
+  start: URL;
+  targetIn: (link: string) => LinkTarget | null;
+  destructiveWordOf: (url: AddressParts) => DestructiveWord | null;
+  robotsFor: (url: URL) => Robots;
+}
+
+const createRefusal =
+  ({ start, targetIn, destructiveWordOf, robotsFor }: RefusalDeps): Site['refusal'] =>
+  (url, from) => {
+    if (from === null ? !movedWithin(start, url) : !sameSite(from, url)) {
+      const target = from === null ? null : targetIn(url.href);
+      if (target?.kind === 'page' && target.page.key !== addressOf(from!).key)
+        return { reason: 'excluded', message: `The page redirects to ${url.href}, which is an address of its own in this scan.` };
+      return { reason: 'redirected_away', message: `The page redirects to another site, ${url.origin}.` };
+    }
+    const destructive = destructiveWordOf(url);
+    if (destructive !== null) return destructiveRedirect(url, destructive);
+    return from === null ? null : disallowed(robotsFor(url), url);
+  };
 
 /** What the sitemaps of a site list. */
 export interface SitemapPages {
@@ -140,17 +186,8 @@ export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> 
     exclusionOf,
     startInScope: scope(start) && (crawl.urls.length === 0 || listed().some(({ key }) => key === addressOf(start).key)),
     listed: () => (crawl.urls.length === 0 ? null : listed()),
-    refusal(url, from) {
-      if (from === null ? !movedWithin(start, url) : !sameSite(from, url)) {
-        const target = from === null ? null : targetIn(url.href);
-        if (target?.kind === 'page' && target.page.key !== addressOf(from!).key)
-          return { reason: 'excluded', message: `The page redirects to ${url.href}, which is an address of its own in this scan.` };
-        return { reason: 'redirected_away', message: `The page redirects to another site, ${url.origin}.` };
-      }
-      const destructive = destructiveWordOf(url);
-      if (destructive !== null) return destructiveRedirect(url, destructive);
-      return from === null ? null : disallowed(robotsFor(url), url);
-    },
+    refusal: createRefusal({ start, targetIn, destructiveWordOf, robotsFor }),
+    rules: () => ({ start: start.href, origin: origin.href, own: robots.source, further: further.files() }),
     async moveTo(finalUrl) {
       origin = new URL(finalUrl.origin);
       if (finalUrl.origin === start.origin) return;

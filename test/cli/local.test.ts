@@ -153,6 +153,7 @@ describe('curbcut scan --local', () => {
     const empty = await mkdtemp(join(folder, 'empty-'));
     for (const [args, said] of [
       [['--local', '--partial'], '--local'],
+      [['--local', '--parallelism', '2'], '--parallelism is about pods of the service'],
       [['--local', '--idempotency-key', 'k'], '--local'],
       [['--local', '--auth-secret', 'shop-login'], '--auth-secret is about a Secret of the service'],
       [['--local', '--auth', empty], 'none of the keys username, password and cookie'],

@@ -66,7 +66,7 @@ describe('a whole scan', function () {
     expect(code, stderr).to.equal(1); // the demo site has critical violations
     const result = JSON.parse(stdout) as Result;
     first = result.scan_id;
-    expect(result.status).to.equal('done');
+    expect(result.status, stdout).to.equal('done');
     expect(result.passed).to.equal(false);
     expect(result.message).to.match(/critical/);
     expect((await waitForEnd(first)).http).to.equal(422);
@@ -77,6 +77,25 @@ describe('a whole scan', function () {
     expect(report.score.pages_tested).to.equal(4);
     expect((await readFile(pdf)).subarray(0, 5).toString()).to.equal('%PDF-');
     expect(before - (await balance())).to.equal(4);
+  });
+
+  it('gives the same with several pods, each with a place of the queue and a Job of its own', async () => {
+    const before = await balance();
+    const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 4, parallelism: 3, fail_on_severity: 'critical' });
+    await eventually(
+      async () => {
+        const listed = JSON.parse(await product.kubectl(['get', 'jobs', '-l', `curbcut.dev/scan-id=${id}`, '-o', 'json'])) as {
+          items: object[];
+        };
+        return listed.items.length;
+      },
+      (count) => count === 3,
+    );
+    const { result } = await waitForEnd(id);
+    const { result: alone } = await waitForEnd(first);
+    expect([result.score, result.violations_count, result.message]).to.deep.equal([alone.score, alone.violations_count, alone.message]);
+    expect(before - (await balance())).to.equal(4);
+    expect((await scans()).find(({ metadata }) => metadata.labels?.['curbcut.dev/scan-id'] === id)?.status?.pods).to.equal(3);
   });
 
   it('runs from a manifest with a baseline, and charges the organisation of its namespace', async () => {

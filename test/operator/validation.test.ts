@@ -100,6 +100,7 @@ const UNCHANGEABLE: readonly [string, object, string][] = [
   ['pictures', { pictures: false }, fixed('pictures')],
   ['advice', { advice: false }, fixed('advice')],
   ['states', { states: ['dark'] }, fixed('states')],
+  ['parallelism', { parallelism: 2 }, fixed('parallelism')],
   ['class', { class: 'other' }, fixed('class')],
   ['queue', { queue: 'other' }, fixed('queue')],
   ['priority', { priority: 1 }, fixed('priority')],

@@ -40,7 +40,7 @@ function after(scan: AccessibilityScan, ...steps: ((scan: AccessibilityScan) => 
 }
 
 const vetted = (admitted: boolean) => (scan: AccessibilityScan) =>
-  vettedStatus(scan, { organisation: 'acme', pages: PAGES }, admitted, NOW);
+  vettedStatus(scan, { organisation: 'acme', pages: PAGES }, Number(admitted), NOW);
 
 const running = (scan: AccessibilityScan): StatusPatch => {
   const pods = [runningPod(0)];

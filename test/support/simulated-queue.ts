@@ -114,7 +114,7 @@ export function simulateQueue(): SimulatedQueue {
         const organisation = scan.status!.organisation!;
         admissions.push({ organisation, scan: scan.metadata.uid!, by: 'plan' });
         admit(scan, organisation);
-        gate.hold(QUEUE, { uid: scan.metadata.uid!, organisation });
+        gate.hold(QUEUE, scan.metadata.uid!, { organisation, pods: 1 });
         gate.settled(QUEUE, scan.metadata.uid!);
       }
     },

@@ -77,6 +77,8 @@ export function createChildren(connection: KubernetesConnection) {
         throw new Error(`the launch of Job ${name} was interrupted, starting again`);
       }
     },
+    /** Creates the Job of a further pod. @throws ChildRefused */
+    createHelper: (job: Job, signal: AbortSignal) => create<void>(JOBS, job, signal),
     /** Lets the Job controller create the pods of a Job. */
     resumeJob: (job: Job, signal: AbortSignal) => setSuspended(job, false, signal),
     /** Lets the Job controller delete the pods of a Job, which then have the time of their grace period. The Job and its ended pods stay. */

@@ -1,4 +1,5 @@
-/** Builds the Job that runs a scan. Its name is derived from the scan's ID. Pure. */
+/** Builds the Jobs that run a scan. The name of the first is derived from the scan's ID. */
+import { randomBytes } from 'node:crypto';
 import type { V1Container, V1Job, V1PodSpec } from '@kubernetes/client-node';
 import {
   ORGANISATION_LABEL,
@@ -60,13 +61,21 @@ export interface Launch {
   metadata?: Metadata;
 }
 
-function jobMeta({ scan, scanId, organisation }: Launch, image: string): ObjectMeta {
+/** A further pod of a scan, which visits pages for the first one. It has no sign-in. */
+export interface Helper {
+  index: number;
+  /** The scan's Job, with which it is deleted. */
+  owner: NonNullable<ObjectMeta['ownerReferences']>[number];
+}
+
+function jobMeta({ scan, scanId, organisation }: Launch, image: string, helper?: Helper): ObjectMeta {
   return {
-    name: jobNameOf(scanId),
+    // That of a helper is random, so that it is free while an earlier one is being deleted.
+    name: helper === undefined ? jobNameOf(scanId) : `${jobNameOf(scanId)}-${helper.index}-${randomBytes(3).toString('hex')}`,
     namespace: scan.metadata.namespace,
     labels: childLabels(scanId, organisation),
     annotations: { [SCAN_ID_ANNOTATION]: scanId, [IMAGE_ANNOTATION]: image },
-    ownerReferences: [ownerReference(scan)],
+    ownerReferences: [helper === undefined ? ownerReference(scan) : helper.owner],
   };
 }
 
@@ -168,19 +177,20 @@ const present = (fields: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value && Object.keys(value).length > 0));
 
 /**
- * Builds the suspended Job of a scan whose podTemplate is permitted. Kubernetes retries crashes and deleted pods up to the limit,
+ * Builds the suspended Job of a scan whose podTemplate is permitted, or the Job of a helper.
+ * Kubernetes retries crashes and deleted pods up to the limit,
  * evictions and lost nodes without one, and `EXIT_PERMANENT` never.
  */
-export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1Job> {
+export function buildJob(launch: Launch, settings: ScannerSettings, helper?: Helper): ObjectOf<V1Job> {
   const { scan, scanId, organisation, seconds } = launch;
   const podTemplate = mergePodTemplate(settings.pod, scan.spec.podTemplate);
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
-    metadata: jobMeta(launch, settings.image),
+    metadata: jobMeta(launch, settings.image, helper),
     spec: {
-      // Until its Secret exists, which the Job owns.
-      suspend: true,
+      // Until its Secret exists, which the Job owns. That of a helper exists.
+      suspend: helper === undefined,
       // One index. Its failures number the attempts.
       completionMode: 'Indexed',
       completions: 1,

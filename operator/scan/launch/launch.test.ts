@@ -16,6 +16,7 @@ interface Stored {
   data: Record<string, string>;
 }
 
+const JOB = `scan-${SCAN_ID}`;
 const SCAN = scanWith({
   phase: 'queued',
   pages: { requested: 5, reserved: 5, scanned: 0, failed: 0 },
@@ -35,10 +36,12 @@ function launcherOver(
   const asked: string[][] = [];
   const requests: string[] = [];
   const secrets: Stored[] = [];
+  const helpers: Stored[] = [];
   let job: Stored | null = null;
   let jobs = 0;
   const serve = (method: string, body?: Stored): unknown => {
     if (body?.kind === 'Secret') return secrets.push(body);
+    if (method === 'POST' && body!.metadata.name !== JOB) return helpers.push(body!);
     if (method === 'POST' && job !== null) throw new KubernetesError(409, 'AlreadyExists', 'exists');
     if (method === 'POST') {
       jobs += 1;
@@ -77,7 +80,12 @@ function launcherOver(
       uploadLink: async () => 'https://store.test/',
       readLink: async (key) => `https://store.test/${key}`,
     },
-    bus: { issueScanCredential: () => null },
+    bus: {
+      issueScanCredential: () => null,
+      issueTeam: (_scan, pods) =>
+        Array.from({ length: pods }, (_, index) => ({ index, pods, url: 'nats://bus.test', subject: 'team.one', jwt: '', seed: '' })),
+    },
+    recorder: { event: () => undefined },
     settings: {
       scanner: { image: 'scanner:1', imagePullPolicy: 'Always', hostUsers: false, pod: {}, retries: 0 },
       pod: { allowTargets: [], denyTargets: [], workers: 1, pageBudgetMs: 1000, exportMaxBytes: 64_000_000 },
@@ -85,7 +93,7 @@ function launcherOver(
     },
   });
   const launchIt = (scan = SCAN) => launch(context, scan, SCAN_ID, NOW, new AbortController().signal);
-  return { requests, secrets, asked, launch: launchIt, job: () => job };
+  return { requests, secrets, helpers, asked, launch: launchIt, job: () => job };
 }
 
 const rejection = (promise: Promise<unknown>): Promise<unknown> =>
@@ -106,6 +114,31 @@ describe('the launch of a scan', () => {
     expect(secret.metadata.ownerReferences[0]).to.include({ kind: 'Job', uid: 'job-1', controller: true });
     expect(job()!.spec.template.spec.volumes.find(({ name }) => name === 'input')!.secret.secretName).to.equal(secret.metadata.name);
     expect(job()!.spec.suspend).to.equal(false);
+  });
+
+  it('creates a Job with a Secret of its own for each further pod, and does without those that the cluster refuses', async () => {
+    const withPods = { ...SCAN, status: { ...SCAN.status, pods: 3 } };
+    const { requests, secrets, helpers, launch, job } = launcherOver();
+    expect(await launch(withPods)).to.have.property('ok', true);
+    expect(requests).to.deep.equal([
+      'POST jobs',
+      ...Array<string>(3)
+        .fill('POST secrets')
+        .flatMap((one, at) => (at === 0 ? [one] : [one, 'POST jobs'])),
+      'PATCH jobs',
+    ]);
+    const inputs = secrets.map(({ data }) => JSON.parse(Buffer.from(data['scan.json']!, 'base64').toString()) as PodInput);
+    expect(inputs.map(({ team, uploads }) => [team?.index, uploads.length > 0])).to.deep.equal([[0, true], [1, false], [2, false]]); // prettier-ignore
+    expect(inputs.map(({ cancelMark }) => cancelMark !== undefined)).to.deep.equal([true, false, false]);
+    for (const [at, { metadata, spec }] of helpers.entries()) {
+      expect(metadata.ownerReferences[0]).to.include({ kind: 'Job', uid: job()!.metadata.uid });
+      expect(spec.template.spec.volumes.find(({ name }) => name === 'input')!.secret.secretName).to.equal(secrets[at + 1]!.metadata.name);
+    }
+    const quota = new KubernetesError(403, 'Forbidden', 'exceeded quota: scans');
+    const refusing = launcherOver((request) => (request === 'POST jobs' && refusing.requests.length > 1 ? quota : undefined));
+    expect(await refusing.launch(withPods)).to.have.property('ok', true);
+    expect(refusing.job()!.spec.suspend).to.equal(false);
+    expect(refusing.helpers).to.deep.equal([]);
   });
 
   it('ends the pod earlier if its links do, and leaves it at least half of the time for its pages', async () => {

@@ -1,7 +1,7 @@
 /** Launches a scan: creates the Job, issues the pod's grants and creates the Secret with them. Idempotent. */
 import { randomBytes } from 'node:crypto';
 import { type AccessibilityScan, requestOf } from '../../../core/protocol/custom-resources.ts';
-import { PICTURES_TYPE, POD_INPUT_PATH, type PodInput } from '../../../core/protocol/pod-messages.ts';
+import { PICTURES_TYPE, POD_INPUT_PATH, type PodInput, type Team } from '../../../core/protocol/pod-messages.ts';
 import { hasReport, type NamedBaseline } from '../../../report/diff/baseline.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
 import { cancelMarkKey, incomingKeys, type Reports } from '../../../stores/reports.ts';
@@ -10,6 +10,8 @@ import * as reasons from '../policy/condition-reasons.ts';
 import { uploadSlots } from '../policy/pods.ts';
 import { reservedPages, secondsToRun, UPLOAD_GRACE_SECONDS } from '../policy/facts.ts';
 import { traceLaunch } from '../traces.ts';
+import { isForbiddenByCluster } from '../../../platform/kubernetes/kubernetes.ts';
+import { errorMessage } from '../../../platform/errors.ts';
 import { siteOf } from '../../../core/scan/site.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { planOf } from '../../../core/scan/sign-in.ts';
@@ -19,6 +21,8 @@ import type { OperatorContext } from '../../context.ts';
 import { ChildRefused, type InputSecret } from './children.ts';
 import { buildJob, childLabels, type Launch, type PodSettings } from './job.ts';
 export type Launched = { ok: true; job: Job } | { ok: false; end: reasons.EndReason };
+
+const newSecretName = (scanId: string): string => `scan-${scanId}-${randomBytes(16).toString('hex')}`;
 
 /** @throws if a retry may succeed */
 export async function launch(
@@ -31,8 +35,7 @@ export async function launch(
   const row = await context.stores.scans.find(scanId);
   if (row === null) return { ok: false, end: reasons.SUBMISSION_ABANDONED };
   const seconds = secondsToRun(reservedPages(scan), context.settings.runTime);
-  const secretName = `scan-${scanId}-${randomBytes(16).toString('hex')}`;
-  const what: Launch = { scan, scanId, organisation: row.organisation, seconds, secretName, metadata: row.metadata };
+  const what: Launch = { scan, scanId, organisation: row.organisation, seconds, secretName: newSecretName(scanId), metadata: row.metadata };
   try {
     return { ok: true, job: await createChildren(context, what, now, signal) };
   } catch (error) {
@@ -50,13 +53,36 @@ async function createChildren(context: OperatorContext, launch: Launch, now: Dat
   const job = await children.createJob(launch.scan, buildJob(launch, settings.scanner), signal);
   if (job.spec?.suspend !== true) return job;
   try {
-    const input = podInput(launch, settings.pod, await grantsOf(context, launch, job, now));
-    await children.createSecret(buildSecret(launch, job, input), signal);
+    const grants = await grantsOf(context, launch, job, now);
+    const team = context.bus.issueTeam(launch.scanId, launch.scan.status?.pods ?? 1, grants.uploadDeadline) ?? [];
+    const input = podInput(launch, settings.pod, grants);
+    await children.createSecret(buildSecret(launch, job, { ...input, ...(team.length > 1 && { team: team[0] }) }), signal);
+    await createHelpers(context, launch, { job, input, team: team.slice(1) }, signal);
     return await children.resumeJob(job, signal);
   } catch (error) {
     // Otherwise, as after a crash, the next attempt deletes it.
     await children.removeJob(job, signal).catch(() => undefined);
     throw error;
+  }
+}
+
+/** Creates the pods that visit pages for the first one. It visits the pages of those that the cluster refuses. */
+async function createHelpers(
+  { children, settings, recorder }: OperatorContext,
+  launch: Launch,
+  { job, input, team }: { job: Job; input: PodInput; team: readonly Team[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const { baseline: _baseline, knownIssues: _issues, cancelMark: _mark, messages: _messages, ...shared } = input;
+  try {
+    for (const place of team) {
+      const own = { ...launch, secretName: newSecretName(launch.scanId) };
+      await children.createSecret(buildSecret(own, job, { ...shared, uploads: [], team: place }), signal);
+      await children.createHelper(buildJob(own, settings.scanner, { index: place.index, owner: ownerOf(job) }), signal);
+    }
+  } catch (error) {
+    if (!(error instanceof ChildRefused) && !isForbiddenByCluster(error)) throw error;
+    recorder.event(launch.scan, 'Warning', 'HelperRefused', `The scan has fewer pods than it may have: ${errorMessage(error)}`);
   }
 }
 
@@ -170,6 +196,8 @@ export function podInput({ scan, scanId, metadata }: Launch, settings: PodSettin
   };
 }
 
+const ownerOf = ({ apiVersion, kind, metadata: { name, uid } }: Job) => ({ apiVersion, kind, name, uid: uid!, controller: true });
+
 const KEY = POD_INPUT_PATH.slice(POD_INPUT_PATH.lastIndexOf('/') + 1);
 
 /**
@@ -177,7 +205,7 @@ const KEY = POD_INPUT_PATH.slice(POD_INPUT_PATH.lastIndexOf('/') + 1);
  * is immutable, so that the input never changes and the kubelet does not watch it.
  */
 export function buildSecret(launch: Launch, job: Job, input: PodInput): InputSecret {
-  const { name, uid, namespace } = job.metadata;
+  const { namespace } = job.metadata;
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -185,7 +213,7 @@ export function buildSecret(launch: Launch, job: Job, input: PodInput): InputSec
       name: launch.secretName,
       namespace,
       labels: childLabels(launch.scanId, launch.organisation),
-      ownerReferences: [{ apiVersion: job.apiVersion, kind: job.kind, name, uid: uid!, controller: true }],
+      ownerReferences: [ownerOf(job)],
     },
     type: 'Opaque',
     immutable: true,

@@ -2,6 +2,7 @@
  * Vets scans and puts them into their queues, with workers of its own.
  * Name servers may take seconds, and no cancellation, progress or end of another scan waits for them.
  */
+import { podsWanted } from '../../../core/scan/options.ts';
 import { type AccessibilityScan, queueOf, scanIdOf } from '../../../core/protocol/custom-resources.ts';
 import type { OperatorContext } from '../../context.ts';
 import { fromKey } from '../../runtime/cache.ts';
@@ -67,9 +68,9 @@ export async function queueVetted(
   const { organisation, pagesRequested: requested, pagesReserved: reserved } = vetted.row;
   const uid = scan.metadata.uid!;
   const queue = queueOf(scan);
-  const admitted = gate.take(queue, { uid, namespace: scan.metadata.namespace!, organisation });
+  const granted = gate.take(queue, { uid, namespace: scan.metadata.namespace!, organisation, wanted: podsWanted(scan.spec) });
   try {
-    return await scanClient.patchStatus(scan, vettedStatus(scan, { organisation, pages: { requested, reserved } }, admitted, now), signal);
+    return await scanClient.patchStatus(scan, vettedStatus(scan, { organisation, pages: { requested, reserved } }, granted, now), signal);
   } finally {
     gate.settled(queue, uid);
   }

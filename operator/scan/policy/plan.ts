@@ -307,7 +307,7 @@ function launchOrRequeue(facts: Facts, admitted: Date, timeouts: Timeouts): Plan
 /** The scan waits in its queue with back-off, as Kueue's requeued workloads do. The attempts of its next Job count from 0. */
 function requeue({ scan, now }: Facts, problem: reasons.Requeue, timeouts: Timeouts): Plan {
   const why = reasons.requeued(problem);
-  const noJob = { jobName: null, podName: null, attempts: 0, ...noPages(scan) };
+  const noJob = { jobName: null, podName: null, pods: null, attempts: 0, ...noPages(scan) };
   return act({ do: 'requeue', why, status: { ...waitingStatus(scan, why, now), ...noJob, requeueState: nextTry(scan, timeouts, now) } });
 }
 

@@ -38,11 +38,11 @@ const ADMITTED_UPDATES: readonly ConditionUpdate[] = [
   ...liveUpdates({ reason: 'Launching', message: 'Creating the Job.' }),
 ];
 
-/** The status after the credits are reserved. @param admitted whether a place was free at once */
+/** The status after the credits are reserved. @param granted the places that were free at once */
 export function vettedStatus(
   scan: AccessibilityScan,
   { organisation, pages }: { organisation: string; pages: { requested: number; reserved: number } },
-  admitted: boolean,
+  granted: number,
   now: Date,
 ): StatusPatch {
   const passed: ConditionUpdate[] = hasThresholds(scan.spec.thresholds ?? {})
@@ -53,8 +53,9 @@ export function vettedStatus(
     organisation,
     pages: { ...pages, scanned: 0, failed: 0 },
     attempts: 0,
-    message: admitted ? null : QUEUED.message,
-    ...stating(scan, [...(admitted ? ADMITTED_UPDATES : waitingUpdates(QUEUED)), ...passed], now),
+    ...placesOf(granted),
+    message: granted > 0 ? null : QUEUED.message,
+    ...stating(scan, [...(granted > 0 ? ADMITTED_UPDATES : waitingUpdates(QUEUED)), ...passed], now),
   };
 }
 
@@ -63,8 +64,10 @@ export function waitingStatus(scan: AccessibilityScan, why: WaitReason, now: Dat
   return { message: why.message, ...stating(scan, waitingUpdates(why), now) };
 }
 
-export function admittedStatus(scan: AccessibilityScan, now: Date): StatusPatch {
-  return { message: null, ...stating(scan, ADMITTED_UPDATES, now) };
+const placesOf = (pods: number): StatusPatch => (pods > 1 ? { pods } : {});
+
+export function admittedStatus(scan: AccessibilityScan, now: Date, pods = 1): StatusPatch {
+  return { ...placesOf(pods), message: null, ...stating(scan, ADMITTED_UPDATES, now) };
 }
 
 export function outageStatus(scan: AccessibilityScan, jobName: string | undefined, now: Date): StatusPatch {

@@ -81,7 +81,25 @@ function createWorst(max: number) {
       replaced.add(mild);
     },
     left: (): number => [...late].filter(([key, rank]) => wants(key, rank)).length,
+    known: (): KnownSubjects => ({ kept: [...kept].map(([key, { rank }]) => [key, rank]), replaced: [...replaced] }),
+    adopt(known: KnownSubjects): void {
+      kept.clear();
+      for (const [key, rank] of known.kept) kept.set(key, { ...NO_PICTURE, rank });
+      for (const key of known.replaced) replaced.add(key);
+    },
   };
+}
+
+interface KnownSubjects {
+  kept: [key: string, rank: Rank][];
+  replaced: string[];
+}
+const NO_PICTURE: KeptPicture = { bytes: new Uint8Array(), width: 0, height: 0, pageUrl: '' };
+
+/** What the pictures of a scan show by now, so that another pod takes none in vain. */
+export interface KnownPictures {
+  causes: KnownSubjects;
+  pages: KnownSubjects;
 }
 
 export function createPictureBudget(given: Partial<PictureLimits> = {}, words: () => readonly string[] = () => []) {
@@ -122,6 +140,11 @@ export function createPictureBudget(given: Partial<PictureLimits> = {}, words: (
       for (const picture of pictures)
         if (picture.fingerprint === null) pages.learn(pageUrl, picture, pageUrl);
         else causes.learn(picture.fingerprint, picture, pageUrl);
+    },
+    known: (): KnownPictures => ({ causes: causes.known(), pages: pages.known() }),
+    adopt(known: KnownPictures): void {
+      causes.adopt(known.causes);
+      pages.adopt(known.pages);
     },
     /** The pictures by fingerprint. */
     all: (): ReadonlyMap<string, KeptPicture> => causes.kept,

@@ -1,0 +1,145 @@
+/** Pod 0's side of a scan of several pods: the helpers that are there, and the visits that they make. */
+import type { NatsConnection } from '@nats-io/transport-node';
+import { fromHelper, toHelper } from '../../core/protocol/subjects.ts';
+import type { Team } from '../../core/protocol/pod-messages.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Visit, VisitRequest } from '../page/visit/visit.ts';
+import type { SiteRules } from '../crawl/site.ts';
+import { connectTeam, createJoiner, decode, encode, type FromHelper, partsOf, type RemoteRequest, type ToHelper } from './wire.ts';
+
+/** The helper does not answer any more. Another worker visits its page. */
+export class HelperLost extends Error {
+  override readonly name = 'HelperLost';
+}
+
+/** A helper that was not heard for so long is lost, in milliseconds. It may come back. */
+const LOST_MS = 10_000;
+const CHECK_MS = 1_000;
+/** How much longer than its page's time a visit of a helper may take, in milliseconds: it may wait for the visit before it. */
+const MARGIN_MS = 30_000;
+
+interface Helper {
+  workers: number;
+  heardAt: number;
+  /** The text of the rules that it was told. */
+  rules: string | null;
+}
+
+interface Sent {
+  helper: number;
+  until: number;
+  onWaiting: VisitRequest['onWaiting'];
+  visited: PromiseWithResolvers<Visit>;
+}
+
+export interface TeamLead {
+  /** The helpers that are there, with the number of pages that each visits at a time. */
+  helpers(): { index: number; workers: number }[];
+  /** Called when a helper comes. */
+  onChange: () => void;
+  /** Lets a helper visit a page. @throws HelperLost */
+  visit(helper: number, slot: number, request: RemoteRequest & Pick<VisitRequest, 'onWaiting'>, rules: SiteRules): Promise<Visit>;
+  /** Ends the helpers, and closes the connection. */
+  close(): Promise<void>;
+}
+
+/** Starts to listen for helpers. Without a bus there are none, and pod 0 visits every page. */
+export function leadTeam(team: Team, log: Logger, now: () => number = () => performance.now()): TeamLead {
+  const helpers = new Map<number, Helper>();
+  const sent = new Map<number, Sent>();
+  const joiners = new Map<number, ReturnType<typeof createJoiner>>();
+  let connection: NatsConnection | null = null;
+  let closed = false;
+  let ids = 0;
+
+  const opening = connectTeam(team, 'curbcut-scanner-lead').then(
+    (opened) => {
+      if (closed) return opened.close();
+      connection = opened;
+      opened.subscribe(fromHelper(team.subject, '*'), {
+        callback(error, message) {
+          if (error === null) take(message.subject, message.data);
+        },
+      });
+      for (let index = 1; index < team.pods; index++) send(index, { kind: 'hello' });
+      return undefined;
+    },
+    (error: unknown) => log.warn({ err: error }, 'connecting to the message bus failed; this pod visits every page'),
+  );
+
+  function take(subject: string, part: Uint8Array): void {
+    const index = Number(subject.slice(fromHelper(team.subject, 0).length - 1));
+    if (!Number.isInteger(index) || index < 1 || index >= team.pods) return;
+    const join = joiners.get(index) ?? createJoiner();
+    joiners.set(index, join);
+    const whole = join(part);
+    if (whole === null) return;
+    try {
+      hear(index, decode(whole) as FromHelper);
+    } catch (error) {
+      log.warn({ helper: index, err: error }, 'message of a helper refused');
+    }
+  }
+
+  function hear(index: number, message: FromHelper): void {
+    const known = helpers.get(index);
+    if (known !== undefined) known.heardAt = now();
+    if (message.kind === 'ready') {
+      if (known !== undefined) return;
+      helpers.set(index, { workers: Math.min(8, Math.max(1, Math.trunc(message.workers))), heardAt: now(), rules: null });
+      log.info({ helper: index }, 'helper is there');
+      return lead.onChange();
+    }
+    const waiting = sent.get(message.id);
+    if (waiting?.helper !== index) return;
+    if (message.kind === 'waiting') return waiting.onWaiting?.(message.waits);
+    sent.delete(message.id);
+    if (message.visit === null) waiting.visited.reject(new HelperLost(`helper ${index} could not visit the page`));
+    else waiting.visited.resolve(message.visit);
+  }
+
+  function send(index: number, message: ToHelper): void {
+    for (const part of partsOf(encode(message))) connection?.publish(toHelper(team.subject, index), part);
+  }
+
+  const checking = setInterval(() => {
+    for (const [index, { heardAt }] of helpers)
+      if (now() - heardAt > LOST_MS) {
+        helpers.delete(index);
+        log.warn({ helper: index }, 'helper lost; other workers visit its pages');
+      }
+    for (const [id, { helper, until, visited }] of sent)
+      if (!helpers.has(helper) || now() > until) {
+        sent.delete(id);
+        visited.reject(new HelperLost(`helper ${helper} does not answer`));
+      }
+  }, CHECK_MS);
+  checking.unref();
+
+  const lead: TeamLead = {
+    helpers: () => [...helpers].map(([index, { workers }]) => ({ index, workers })),
+    onChange: () => undefined,
+    visit(index, slot, { onWaiting, ...request }, rules) {
+      const helper = helpers.get(index);
+      if (helper === undefined) return Promise.reject(new HelperLost(`helper ${index} is gone`));
+      const text = JSON.stringify(rules);
+      if (helper.rules !== text) send(index, { kind: 'rules', rules });
+      helper.rules = text;
+      const id = ++ids;
+      const visited = Promise.withResolvers<Visit>();
+      sent.set(id, { helper: index, until: now() + 2 * request.largeBudgetMs + MARGIN_MS, onWaiting, visited });
+      send(index, { kind: 'visit', id, slot, request });
+      return visited.promise;
+    },
+    async close() {
+      closed = true;
+      clearInterval(checking);
+      for (const { visited } of sent.values()) visited.reject(new HelperLost('the scan has ended'));
+      sent.clear();
+      for (let index = 1; index < team.pods; index++) send(index, { kind: 'end' });
+      await connection?.drain().catch(() => undefined);
+      void opening;
+    },
+  };
+  return lead;
+}
