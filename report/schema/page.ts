@@ -106,8 +106,10 @@ export const STATE_RESULTS = ['tested', 'nothing', 'skipped'] as const;
 export type StateResult = (typeof STATE_RESULTS)[number];
 /**
  * Why a state was skipped: enough pages of the template were tested in states; the page is too large; the time was over; the page failed.
- * `connected`: it keeps a connection open or has a worker, so that its tab cannot be sealed. */
-export const STATE_SKIPS = ['template', 'large', 'time', 'failed', 'connected'] as const;
+ * `connected`: it keeps a connection open or has a worker, so that its tab cannot be sealed.
+ * `frames`: only the page itself was tested in it, not its frames.
+ */
+export const STATE_SKIPS = ['template', 'large', 'time', 'failed', 'connected', 'frames'] as const;
 export type StateSkip = (typeof STATE_SKIPS)[number];
 
 /**

@@ -81,6 +81,7 @@ export const findings: Translated<'findings', 'de'> = {
     time: 'die Zeit für die Zustände einer Seite war abgelaufen',
     failed: 'die Seite blieb nicht, wie sie war',
     connected: 'sie hält eine Verbindung offen oder hat einen Worker, deshalb wird nichts darin betätigt',
+    frames: 'die Frames der Seite wurden nicht geprüft',
   },
   opened: {
     menu: 'Menü „{name}“ geöffnet ({key})',

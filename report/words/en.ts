@@ -407,6 +407,7 @@ export const findings = {
     time: 'the time for the states of a page was over',
     failed: 'the page did not stay as it was',
     connected: 'it keeps a connection open or has a worker, so nothing in it is activated',
+    frames: 'the frames of the page were not tested',
   } satisfies Record<StateSkip, string>,
   statesLeft: 'controls beyond the limit: {n}',
   /** Labels of what was opened, with the key that did. */

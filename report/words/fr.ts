@@ -88,6 +88,7 @@ export const findings: Translated<'findings', 'fr'> = {
     time: 'le temps prévu pour les états d’une page était écoulé',
     failed: 'la page n’est pas restée telle quelle',
     connected: 'elle garde une connexion ouverte ou a un worker, donc rien n’y est activé',
+    frames: 'les cadres de la page n’ont pas été testés',
   },
   opened: {
     menu: 'Menu « {name} » ouvert ({key})',

@@ -81,6 +81,7 @@ export const findings: Translated<'findings', 'nl'> = {
     time: 'de tijd voor de toestanden van een pagina was voorbij',
     failed: 'de pagina bleef niet zoals ze was',
     connected: 'ze houdt een verbinding open of heeft een worker, dus wordt er niets bediend',
+    frames: 'de frames van de pagina zijn niet getest',
   },
   opened: {
     menu: 'Menu “{name}” geopend ({key})',

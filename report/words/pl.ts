@@ -106,6 +106,7 @@ export const findings: Translated<'findings', 'pl'> = {
     time: 'skończył się czas na stany strony',
     failed: 'strona nie pozostała taka, jaka była',
     connected: 'strona utrzymuje połączenie lub ma worker, więc niczego na niej nie uruchomiono',
+    frames: 'ramek strony nie sprawdzono',
   },
   opened: {
     menu: 'Otwarte menu „{name}” ({key})',

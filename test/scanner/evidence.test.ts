@@ -1,7 +1,7 @@
 /** The HTML of findings is the element's own, and root causes that follow from it are true. */
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
-import { OWN_RULES } from '../../report/schema/engines.ts';
+import { OWN_RULES, STATE_RULES } from '../../report/schema/engines.ts';
 import { outcomesOn } from '../../report/results/rule-outcomes.ts';
 import { knownStandards } from '../../report/rules/rules.ts';
 import { axeTags } from '../../core/scan/options.ts';
@@ -53,7 +53,7 @@ describe('evidence of findings', () => {
     const run = axe
       .getRules(axeTags('AA', '2.2'))
       .filter(({ tags }) => !tags.some((tag) => tag === 'experimental' || tag === 'deprecated'));
-    const own = [...Object.keys(OWN_RULES), 'css-orientation-lock'];
+    const own = [...Object.keys({ ...OWN_RULES, ...STATE_RULES }), 'css-orientation-lock'];
     expect([...rules.keys()].sort()).to.deep.equal([...run.map(({ ruleId }) => ruleId), ...own].sort());
   });
 

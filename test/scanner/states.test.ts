@@ -1,6 +1,7 @@
 /** States of pages: what is found in them, restored afterwards, on the first pages of a template, and the same in every run. */
 import { expect } from 'chai';
 import { chromium, type Page } from 'playwright-core';
+import { knownStandards } from '../../report/rules/rules.ts';
 import { rootCausesOf } from '../../report/causes/root-causes.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import type { StateKind } from '../../core/scan/states.ts';
@@ -18,7 +19,10 @@ describe('states of pages', () => {
   let site: Site;
   afterEach(() => site.close());
 
-  async function pages(routes: Record<string, Route>, options: { states?: StateKind[]; pictures?: boolean } = {}): Promise<TestedPage[]> {
+  async function pages(
+    routes: Record<string, Route>,
+    options: { states?: StateKind[]; pictures?: boolean; maxPages?: number } = {},
+  ): Promise<TestedPage[]> {
     site = await openSite(routes);
     return testedOf((await scan(`${site.origin}/`, { maxPages: 20, ...options }, { workers: 2 })).pages);
   }
@@ -34,6 +38,25 @@ describe('states of pages', () => {
     await site.close();
     const [none] = await pages({ '/': body }, { states: [] });
     expect([inStates(none!), none!.states]).to.deep.equal([[], undefined]);
+  });
+
+  it('list rules that find nothing as passed, in the score only if the scan names them, and say that frames are left out', async () => {
+    const routes = {
+      '/': html('<p>Words</p><iframe title="Frame" src="/frame"></iframe>', DIM),
+      '/frame': html('<p>Words in a frame</p>'),
+    };
+    const passed = async (states?: StateKind[]) => {
+      const [tested] = await pages(routes, { ...(states && { states }), maxPages: 1 });
+      await site.close();
+      const own = ['reflow', 'text-cut', 'text-spacing'].filter((id) => tested!.rules_passed.includes(knownStandards().indexOf(id)));
+      return [own, tested!.rules.serious.passed, results(tested!)] as const;
+    };
+    const [none, before] = await passed([]);
+    const all = ['reflow', 'text-cut', 'text-spacing'];
+    const coverage = ['dark tested', 'reflow tested frames', 'spacing tested frames'];
+    expect(none).to.deep.equal([]);
+    expect(await passed()).to.deep.equal([all, before, coverage]);
+    expect(await passed(['reflow'])).to.deep.equal([all.slice(0, 2), before + 1, coverage.slice(1, 2)]);
   });
 
   it('do not repeat what is found at rest', async () => {

@@ -2,7 +2,7 @@
 import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, type ReportNode, type ReportViolation, SELECTOR_MAX } from '../../../report/schema/page.ts';
 import { type Impact, IMPACTS } from '../../../core/scan/impacts.ts';
 import { ADVICE_RULES } from '../../../report/rules/rules.ts';
-import { isOwnRule } from '../../../report/schema/engines.ts';
+import { OWN_RULES } from '../../../report/schema/engines.ts';
 import type { RuleLists } from '../../../report/results/rule-outcomes.ts';
 import { emptyTally, type RuleTally } from '../../../report/results/score.ts';
 import { successCriteria } from '../../../core/scan/options.ts';
@@ -107,12 +107,12 @@ export function rulesWithoutFinding({ violations, needsReview, passes, inapplica
   return { passed: [...passed], notApplicable: [...new Set(inapplicable).difference(others).difference(passed)] };
 }
 
-/** Counts the rules that failed and passed. Those of ours cannot fail, so they do not count. */
+/** Counts the rules that failed and passed. Rules that cannot fail do not count: most of ours. */
 export function tallyOf(violations: readonly ReportViolation[], passes: AxeResults['passes']): RuleTally {
   const failed = new Set(violations.map(({ rule }) => rule));
   const rules = emptyTally();
   for (const { impact } of violations) rules[impact].failed += 1;
-  for (const { id, impact } of passes) if (impact !== null && !failed.has(id) && !isOwnRule(id)) rules[impact].passed += 1;
+  for (const { id, impact } of passes) if (impact !== null && !failed.has(id) && !Object.hasOwn(OWN_RULES, id)) rules[impact].passed += 1;
   return rules;
 }
 

@@ -6,6 +6,7 @@ import type { Locale } from '../../../core/scan/locales.ts';
 import type { StateKind } from '../../../core/scan/states.ts';
 import { IMPACTS } from '../../../core/scan/impacts.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
+import { STATE_RULES } from '../../../report/schema/engines.ts';
 import { elementPath, type FoundInState, type PageState, type ReportNode, type ReportViolation } from '../../../report/schema/page.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { readsDark } from '../axe/hidden-content.ts';
@@ -37,6 +38,10 @@ export interface StatesTab extends ArrivalDeps {
   target: Target;
 }
 
+/** Whether the target of the scan includes a rule. */
+const isWanted = ({ options }: AxeScript, { tags }: { tags: readonly string[] }): boolean =>
+  options.runOnly.values.some((tag) => tags.includes(tag));
+
 export interface TestedPage {
   world: IsolatedWorld;
   findings: PageFindings;
@@ -60,6 +65,10 @@ interface State {
   test(tab: StatesTab, page: TestedPage): Promise<Found | null>;
   restore(tab: StatesTab, page: TestedPage): Promise<unknown>;
   steps: FoundInState['steps'];
+  /** Rules of ours that run in it, and whether they can fail. The others find only what needs review. */
+  rules: Readonly<Record<string, boolean>>;
+  /** Whether the frames of the page are tested in it too. */
+  frames: boolean;
 }
 
 /** The window of WCAG 1.4.10: one of 1280 × 1024 in which the page is enlarged to 400 %. */
@@ -94,6 +103,8 @@ const STATES: Readonly<Record<Exclude<StateKind, 'opened'>, State>> = {
     restore: ({ target }, { world }) =>
       Promise.all([target.page.emulateMedia({ colorScheme: 'light' }), evaluate(world, 'curbcut.undress()')]),
     steps: [{ color_scheme: 'dark' }],
+    rules: {},
+    frames: true,
   },
   reflow: {
     tag: 'wcag21aa',
@@ -104,6 +115,8 @@ const STATES: Readonly<Record<Exclude<StateKind, 'opened'>, State>> = {
     },
     restore: ({ target }) => target.resize(),
     steps: [{ viewport: `${NARROW.width}x${NARROW.height}` }],
+    rules: { reflow: true, 'text-cut': false },
+    frames: false,
   },
   spacing: {
     tag: 'wcag21aa',
@@ -113,6 +126,8 @@ const STATES: Readonly<Record<Exclude<StateKind, 'opened'>, State>> = {
     },
     restore: (_tab, { world }) => evaluate(world, 'curbcut.undress()'),
     steps: [{ text_spacing: 'WCAG 1.4.12' }],
+    rules: { 'text-spacing': false },
+    frames: false,
   },
   keyboard: {
     tag: 'wcag2a',
@@ -123,8 +138,7 @@ const STATES: Readonly<Record<Exclude<StateKind, 'opened'>, State>> = {
         await evaluate<string>(world, `curbcut.walked(${deps.htmlTotal})`),
       ) as Walked;
       if (stops === 0) return null;
-      const wanted = (list: AxeRule[]): AxeRule[] =>
-        list.filter(({ tags }) => deps.options.runOnly.values.some((tag) => tags.includes(tag)));
+      const wanted = (list: AxeRule[]): AxeRule[] => list.filter((rule) => isWanted(deps, rule));
       const lists = { violations: wanted(violations), incomplete: wanted(incomplete) };
       const found = toPageFindings({ ...lists, passes: [], inapplicable: [], failed: [] });
       for (const { nodes } of [...found.violations, ...found.needsReview])
@@ -136,6 +150,9 @@ const STATES: Readonly<Record<Exclude<StateKind, 'opened'>, State>> = {
     },
     restore: (_tab, { world }) => evaluate(world, 'curbcut.endWalk()'),
     steps: [{ press: 'Tab' }],
+    // Without those that need a complete walk, or a skip link.
+    rules: { 'keyboard-trap': false, 'focus-not-visible': false, 'focus-on-hidden': true, 'focus-obscured': false, 'focus-moves': true },
+    frames: false,
   },
 };
 
@@ -155,7 +172,7 @@ export async function testStates(
 ): Promise<{ found: VisitedStates; broken: boolean }> {
   const { frame, deps } = tab;
   const { world, facts, findings, clock } = page;
-  const found: VisitedStates = { states: [], violations: [], needsReview: [], alsoIn: new Map(), pictures: [] };
+  const found: VisitedStates = { states: [], violations: [], needsReview: [], passes: [], alsoIn: new Map(), pictures: [] };
   const known = knownOf(findings, counted);
   const { documents } = frame.shown;
   const began = clock.spent();
@@ -173,9 +190,19 @@ export async function testStates(
         const testing = withTimeLimit(state.test(tab, page), leftMs, 'testing a state');
         const tested = await frame.whileAlive(testing, clock.left(), 'testing a state');
         const left = tested?.left ?? 0;
-        found.states.push({ kind, result: tested === null ? 'nothing' : 'tested', ...(left > 0 && { left }) });
+        const leavesFrames = facts.frames.length > 0 && !(state.frames && tested !== null);
+        found.states.push({
+          kind,
+          result: tested === null ? 'nothing' : 'tested',
+          ...(leavesFrames && { reason: 'frames' as const }),
+          ...(left > 0 && { left }),
+        });
         let added: Found = { violations: [], needsReview: [] };
         if (tested !== null) {
+          for (const [id, fails] of Object.entries(state.rules)) {
+            const { impact, tags } = STATE_RULES[id]!;
+            if (isWanted(deps, { tags })) found.passes.push({ id, impact: fails ? impact : null });
+          }
           added = onlyNew(
             deps.redact?.(tested) ?? tested,
             { kind, label: wordsIn(locale, 'findings').texts.pageStates[kind], steps: state.steps },
@@ -245,7 +272,7 @@ export function onlyNew(tested: Found, state: FoundInState, known: Known, found:
 /** The findings of a page with those in its states. @param counted whether violations in states count as those at rest do */
 export function withStates(
   atRest: PageFindings,
-  { violations: failing, needsReview: review, alsoIn }: VisitedStates,
+  { violations: failing, needsReview: review, passes: ran, alsoIn }: VisitedStates,
   counted: boolean,
 ): PageFindings {
   const marked = (list: ReportViolation[]): ReportViolation[] =>
@@ -258,7 +285,9 @@ export function withStates(
     }));
   const violations = joined(marked(atRest.violations), counted ? failing : []);
   const needsReview = joined(marked(atRest.needsReview), counted ? review : joined(failing, review));
-  return { ...atRest, violations, needsReview, rules: tallyOf(violations, atRest.passes) };
+  // A rule that passes in a state that does not count has no weight.
+  const passes = [...atRest.passes, ...ran.map((rule) => (counted ? rule : { ...rule, impact: null }))];
+  return { ...atRest, violations, needsReview, passes, rules: tallyOf(violations, passes) };
 }
 
 function joined(list: readonly ReportViolation[], more: readonly ReportViolation[]): ReportViolation[] {

@@ -83,6 +83,8 @@ export interface VisitedStates {
   states: PageState[];
   violations: ReportViolation[];
   needsReview: ReportViolation[];
+  /** Rules of ours that ran in states. Those without a finding have passed. */
+  passes: PageFindings['passes'];
   /** The states in which the findings at rest were found again, by rule and path. */
   alsoIn: Map<string, StateKind[]>;
   pictures: TakenPicture[];
