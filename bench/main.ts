@@ -25,6 +25,7 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --only pages|submissions   one part only (default: both); submissions has polls too, and the API's CPU time by part
   --only memory              memory of API and operator, without scans and with many live scans
   --only long-scan           memory of the scanner over 500 pages (--pages N)
+  --only states              pages with and without states, as two workers test them
   --only own-checks          what our own checks add to the test of a page, on the demo site
   --only report              seconds and memory of the report of 500 pages (--pages N) with 20,000 violations
   --only html                server time of every HTML page with many scans stored, beside a static route; of a scan with
@@ -85,16 +86,13 @@ const elements = (findings: BenchFindings): number =>
 
 async function pages(): Promise<void> {
   if (!values.bare) installPeers();
+  const others = values.bare ? [] : [pa11yCi(1), pa11yCi(2), axeCli];
+  await compare([curbcut(2), bareLoop(2), curbcut(2, { pictures: true }), curbcut(1), bareLoop(1), ...others]);
+}
+
+async function compare(scanners: readonly Scanner[]): Promise<void> {
   const demo = await startDemoSite({});
   try {
-    const scanners: Scanner[] = [
-      curbcut(2),
-      bareLoop(2),
-      curbcut(2, { pictures: true }),
-      curbcut(1),
-      bareLoop(1),
-      ...(values.bare ? [] : [pa11yCi(1), pa11yCi(2), axeCli]),
-    ];
     // The compared pages are those that Curbcut's crawl finds; the other scanners get them as a list.
     const first = await curbcut(2).run(
       demo.url,
@@ -341,6 +339,7 @@ async function verdicts(): Promise<void> {
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   pages,
   submissions,
+  states: () => compare([curbcut(2), curbcut(2, { states: true })]),
   'own-checks': ownChecks,
   memory,
   'long-scan': longScan,

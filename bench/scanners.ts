@@ -40,9 +40,10 @@ const add = (findings: BenchFindings, page: string, rule: string, elements: numb
 };
 
 /** Curbcut's scanner program as it runs in a pod: crawl, test, export and PDF, uploaded over HTTP. */
-export function curbcut(workers: number, { pictures = false } = {}): Scanner {
+export function curbcut(workers: number, { pictures = false, states = false } = {}): Scanner {
+  const more = `${pictures ? ', pictures' : ''}${states ? ', states' : ''}`;
   return {
-    name: `Curbcut, ${workers} worker${workers === 1 ? '' : 's'} (crawl, PDF and export${pictures ? ', pictures' : ''} included)`,
+    name: `Curbcut, ${workers} worker${workers === 1 ? '' : 's'} (crawl, PDF and export${more} included)`,
     async run(site, pages, memory) {
       const stored = new Map<string, Buffer>();
       const sink = createServer((request, response) => {
@@ -61,7 +62,7 @@ export function curbcut(workers: number, { pictures = false } = {}): Scanner {
           version: CURBCUT_VERSION,
           scanId: '00000000-0000-4000-8000-000000000000',
           submittedAt: new Date().toISOString(),
-          options: withDefaults({ url: site, maxPages: pages.length, pictures }),
+          options: withDefaults({ url: site, maxPages: pages.length, pictures, ...(!states && { states: [] }) }),
           pagesReserved: pages.length,
           uploads: [
             {
