@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '..');
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   core: { production: 4795, tests: 1715 },
-  report: { production: 16425, tests: 1810 },
+  report: { production: 16433, tests: 1810 },
   platform: { production: 2734, tests: 1734 },
   stores: { production: 9273, tests: 635 },
   api: { production: 26645, tests: 2430 },

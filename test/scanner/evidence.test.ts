@@ -53,7 +53,9 @@ describe('evidence of findings', () => {
     const run = axe
       .getRules(axeTags('AA', '2.2'))
       .filter(({ tags }) => !tags.some((tag) => tag === 'experimental' || tag === 'deprecated'));
-    const own = [...Object.keys({ ...OWN_RULES, ...STATE_RULES }), 'css-orientation-lock'];
+    // Two rules of the keyboard say only what is wrong.
+    const { 'focus-not-reached': _reached, 'skip-link-target': _skip, ...inStates } = STATE_RULES;
+    const own = [...Object.keys({ ...OWN_RULES, ...inStates }), 'css-orientation-lock'];
     expect([...rules.keys()].sort()).to.deep.equal([...run.map(({ ruleId }) => ruleId), ...own].sort());
   });
 

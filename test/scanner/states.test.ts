@@ -53,7 +53,7 @@ describe('states of pages', () => {
     };
     const [none, before] = await passed([]);
     const all = ['reflow', 'text-cut', 'text-spacing'];
-    const coverage = ['dark tested', 'reflow tested frames', 'spacing tested frames'];
+    const coverage = ['dark tested', 'reflow tested frames', 'spacing tested frames', 'keyboard tested frames'];
     expect(none).to.deep.equal([]);
     expect(await passed()).to.deep.equal([all, before, coverage]);
     expect(await passed(['reflow'])).to.deep.equal([all.slice(0, 2), before + 1, coverage.slice(1, 2)]);
