@@ -58,7 +58,8 @@ export async function testOpened(tab: StatesTab, rules: StateRules, page: Opened
   const { frame, target } = tab;
   const { world, facts, clock } = page;
   const end = (result: PageState['result'], reason?: PageState['reason'], isUsed = false): boolean => {
-    found.states.push({ kind: 'opened', result, ...(reason && { reason }) });
+    const why = reason ?? (facts.frames.length > 0 ? 'frames' : undefined);
+    found.states.push({ kind: 'opened', result, ...(why && { reason: why }) });
     return isUsed;
   };
   if (facts.elements > ELEMENTS_MAX) return end('skipped', 'large');
