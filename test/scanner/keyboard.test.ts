@@ -184,6 +184,7 @@ const RIGHT: readonly [name: string, page: string][] = [
         B,
     ),
   ],
+  ['a link whose picture does not load', page(A + '<a href="#x" aria-label="X"><i class="icon"></i></a> ' + B)],
   [
     'links in a box that cuts them until they have the focus',
     page('<div class="m">' + LINES + '</div>' + B, '.m { height: 100px; overflow: hidden }'),

@@ -3,7 +3,8 @@
  * where the focus goes. It presses Tab and Shift+Tab only. Frames are stops, and what is in them is not judged.
  */
 
-const { contentOf, isElement, isSeen, seenText, parentOf, nameOf, boxOf, attributeOf, roots, within } = globalThis.curbcutSeen;
+const { contentOf, isClipped, isDisplayed, isElement, isSeen, seenText, parentOf, nameOf, boxOf, attributeOf, roots, within } =
+  globalThis.curbcutSeen;
 const styleOf = (element, part) => getComputedStyle(element, part);
 const matches = (element, selector) => Element.prototype.matches.call(element, selector);
 const queryAll = (selector) => roots().flatMap((root) => [...root.querySelectorAll(selector)]);
@@ -19,8 +20,11 @@ const LATE_TRIES = 3;
 /** How long it may keep a mark after the focus has left, in milliseconds. */
 const FADE_MS = 400;
 /** More elements around a stop are not compared. */
-const AROUND_MAX = 200;
+const AROUND_MAX = 100;
 const IN_WINDOW_MAX = 1000;
+/** A form is sent a little after the focus. So the last stops are suspected too. */
+const LAST_STOPS = 3;
+const SUSPECTS_MAX = 8;
 /** A frame in which the browser draws nothing, in milliseconds. */
 const FRAME_MS = 100;
 
@@ -63,16 +67,21 @@ function lookOf(element) {
   return parts.join('\n');
 }
 
-/** Whether a box is beyond what people can scroll to, to the right or below. */
-function isBeyond({ left, top }) {
+/** Whether people can scroll to a box. */
+function isInPage({ left, top, right, bottom }) {
   const { scrollWidth, scrollHeight } = document.scrollingElement ?? document.documentElement;
-  return left + scrollX >= Math.max(innerWidth, scrollWidth) || top + scrollY >= Math.max(innerHeight, scrollHeight);
+  if (left + scrollX >= Math.max(innerWidth, scrollWidth) || top + scrollY >= Math.max(innerHeight, scrollHeight)) return false;
+  return right + scrollX >= 0 && bottom + scrollY >= 0;
 }
 
-/** Whether people see an element, or what is in it: the box of a link has no size around a picture that floats. */
+/**
+ * Whether people see an element, or what is in it: the box of a link has no size around a picture that floats. Nothing hides an element
+ * that is only empty, such as one whose picture did not load.
+ */
 const isShown = (element) =>
-  (isSeen(element) || [...contentOf(element)].some((node) => (isElement(node) ? isSeen(node) : seenText(node) !== null))) &&
-  !isBeyond(boxOf(element));
+  isInPage(boxOf(element)) &&
+  ((isDisplayed(element) && !isClipped(element)) ||
+    [...contentOf(element)].some((node) => (isElement(node) ? isSeen(node) : seenText(node) !== null)));
 
 /** The elements that label another one. */
 function labelsOf(element) {
@@ -160,7 +169,7 @@ const reachable = () =>
       element.tabIndex >= 0 &&
       !matches(element, `:disabled, [type="radio" i], ${OPAQUE}`) &&
       isSeen(element) &&
-      !isBeyond(boxOf(element)) &&
+      isInPage(boxOf(element)) &&
       !within(element, (at) => at.inert || (at.shadowRoot && at !== element && Number(attributeOf(at, 'tabindex') ?? 0) < 0)) &&
       (nameOf(element) !== 'summary' || parentOf(element)?.querySelector(':scope > summary') === element),
   );
@@ -187,9 +196,18 @@ function begin() {
     });
   walk = {
     ...{ own, scrollers, wanted, was: focused(), stops: new Map(), presses: 0, left: 0, windows: 0, gone: false, received: null },
-    ...{ removed: new Set(), moved: new Set(), tries: 0, late: false, first: null, trap: null, complete: false },
+    ...{
+      removed: new Set(),
+      suspects: new Set(),
+      moved: new Set(),
+      led: false,
+      tries: 0,
+      late: false,
+      first: null,
+      trap: null,
+      complete: false,
+    },
   };
-  const { moved } = walk;
   on(window, 'blur', ({ target }) => target === window && (walk.gone = true));
   on(window, 'focus', (event) => {
     if (event.target === window) walk.gone = false;
@@ -199,10 +217,16 @@ function begin() {
   on(navigation, 'navigate', (event) => {
     if (event.destination.sameDocument || event.downloadRequest !== null) return;
     if (event.cancelable) event.preventDefault();
-    const element = focused() ?? walk.received;
-    if (element !== null) moved.add(element);
+    lead();
   });
   walk.keys = keys();
+}
+
+/** Notes that another page or a window was to be opened. */
+function lead() {
+  walk.led = true;
+  for (const element of [focused() ?? walk.received, ...[...walk.stops.keys()].slice(-LAST_STOPS)])
+    if (element !== null && walk.suspects.size < SUSPECTS_MAX) walk.suspects.add(element);
 }
 
 /** The keys of the walk, one after the other; '' waits for a frame. Each gives the place of the focus. */
@@ -211,15 +235,18 @@ async function* keys() {
   walk.complete = how === 'complete';
   if (how === 'limit') walk.left = unreached().length;
   if (walk.complete && unreached().length > 0) walk.complete = (yield* round('Shift+Tab')) === 'complete';
-  // A timer may have done it.
-  for (const element of [...walk.moved]) {
-    blur();
-    yield '';
-    walk.moved.delete(element);
-    focusOn(element);
-    yield '';
-    yield '';
-  }
+  // A timer may have done it, or one of the stops before.
+  if (walk.suspects.size === 0 || (yield* isLedAway(blur))) return;
+  for (const element of walk.suspects) if (yield* isLedAway(() => focusOn(element))) walk.moved.add(element);
+}
+
+/** Whether the page opens another one, or a window, after a change of the focus. */
+async function* isLedAway(change) {
+  walk.led = false;
+  change();
+  await later(LATE_MS);
+  yield '';
+  return walk.led;
 }
 
 /** Goes through the page with a key, up to the end of the page and from the other end to where it began. @returns how it ended */
@@ -290,7 +317,10 @@ async function examine(element) {
     walk.late ||= look();
   }
   if (stop.shown && (matches(element, TEXT_FIELD) || hasOutline(element))) return;
-  stop.looks = aroundOf(element, stop.labelled).map((other) => [other, lookOf(other), isShown(other)]);
+  // Of a hidden stop, what is around it may be hidden too.
+  const isSeenThere = stop.shown ? isDisplayed : isShown;
+  const seen = aroundOf(element, stop.labelled).filter(isSeenThere);
+  stop.looks = seen.map((other) => [other, lookOf(other)]);
 }
 
 /** After a key: waits for a frame, and returns the next key; null: there is none. @param windows how many the page has opened */
@@ -306,7 +336,7 @@ async function next(windows) {
     walk.removed.add(walk.received);
     stopAt(walk.received);
   }
-  if (windows > walk.windows && walk.presses > 0 && (element ?? walk.received) !== null) walk.moved.add(element ?? walk.received);
+  if (windows > walk.windows && walk.presses > 0) lead();
   walk.windows = windows;
   walk.received = null;
   const { value, done } = await walk.keys.next({ element, atEnd });
@@ -314,8 +344,7 @@ async function next(windows) {
 }
 
 /** Whether nothing that people see says that a stop has the focus. */
-const isUnmarked = ({ looks }) =>
-  looks !== null && !looks.some(([element, look, shown]) => shown && (!element.isConnected || lookOf(element) !== look));
+const isUnmarked = ({ looks }) => looks !== null && !looks.some(([element, look]) => !element.isConnected || lookOf(element) !== look);
 
 function brokenSkipLink(element) {
   const href = element === null || nameOf(element) !== 'a' ? null : attributeOf(element, 'href');

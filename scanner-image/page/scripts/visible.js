@@ -127,6 +127,7 @@ globalThis.curbcutSeen = {
   within,
   contentOf,
   isDisplayed,
+  isClipped,
   isSeen,
   seenText,
   shows,
