@@ -127,6 +127,7 @@ const schedule = {
   id: 'curbcut-scans/example-com-5f0c1d2e',
   namespace: 'curbcut-scans',
   name: 'example-com-5f0c1d2e',
+  display_name: 'Shop, every night',
   schedule: '30 2 * * 1-5',
   time_zone: 'Europe/Berlin',
   suspended: false,

@@ -251,10 +251,10 @@ export const mayStop = ({ source }: LiveSchedule): boolean => source.by === 'das
 
 /** Whether a schedule has what a form says. The API server has added defaults. */
 function isSame({ spec }: ScanSchedule, wanted: WantedSchedule): boolean {
-  const said = ({ schedule, timeZone, scanTemplate }: ScanScheduleSpec) => {
+  const said = ({ displayName = '', schedule, timeZone, scanTemplate }: ScanScheduleSpec) => {
     const { baseline, class: _, ...options } = scanTemplate.spec;
     const { optional = false, count = 'elements', ...against } = baseline ?? {};
-    return [schedule, timeZone, withDefaults(options), optional, count, against, scanTemplate.metadata?.annotations ?? {}];
+    return [displayName, schedule, timeZone, withDefaults(options), optional, count, against, scanTemplate.metadata?.annotations ?? {}];
   };
   return isDeepStrictEqual(said(spec), said(scheduleSpecOf(wanted, '')));
 }
@@ -271,21 +271,22 @@ function checkTimes(schedule = '@daily', timeZone?: string): void {
 
 /** What a schedule of the cluster asks for. */
 export function wantedOf(read: ScanSchedule): WantedSchedule {
-  const { schedule, timeZone = 'UTC', suspend = false, scanTemplate } = read.spec;
+  const { displayName = null, schedule, timeZone = 'UTC', suspend = false, scanTemplate } = read.spec;
   const { baseline } = scanTemplate.spec;
   const metadata = { ...read.metadata, annotations: scanTemplate.metadata?.annotations };
   const scan = { options: withDefaults(scanTemplate.spec), ...(baseline && { baseline }) };
-  return { schedule, timeZone, suspend, ...scan, metadata: metadataOf({ ...read, metadata }) };
+  return { displayName, schedule, timeZone, suspend, ...scan, metadata: metadataOf({ ...read, metadata }) };
 }
 
 /** What is shown of a schedule: as it is in the cluster, or as the operator has stored it. */
 export function shownOf({ row, live }: FoundSchedule) {
   if (live === null || live === 'down') {
-    const { schedule, timeZone, suspended, url, maxPages, source } = row!;
-    return { schedule, timeZone: timeZone ?? 'UTC', suspended, url, maxPages, source, writer: null };
+    const { displayName, schedule, timeZone, suspended, url, maxPages, source } = row!;
+    return { displayName, schedule, timeZone: timeZone ?? 'UTC', suspended, url, maxPages, source, writer: null };
   }
-  const { schedule, timeZone, suspend: suspended, options } = wantedOf(live.schedule);
-  return { schedule, timeZone, suspended, url: options.url, maxPages: options.maxPages, source: live.source, writer: live.writer };
+  const { suspend: suspended, options, displayName, schedule, timeZone } = wantedOf(live.schedule);
+  const { url, maxPages } = options;
+  return { displayName, schedule, timeZone, suspended, url, maxPages, source: live.source, writer: live.writer };
 }
 
 /** The error of a scan as that of the schedule that has it. */
@@ -296,8 +297,11 @@ function inScan(error: ApiError | ValidationFailure): ApiError | ValidationFailu
 
 function changedSpec(spec: ScanScheduleSpec, change: ScheduleChange): ScanScheduleSpec {
   const { schedule = spec.schedule, timeZone = spec.timeZone ?? 'UTC', suspend = spec.suspend === true, options, ...scan } = change;
-  const times = { schedule, timeZone, suspend };
-  return options === undefined ? { ...spec, ...times } : scheduleSpecOf({ ...scan, options, ...times }, spec.scanTemplate.spec.class!);
+  const { displayName = spec.displayName ?? null } = change;
+  const times = { schedule, timeZone, suspend, displayName };
+  return options === undefined
+    ? { ...spec, ...times, displayName: displayName ?? undefined }
+    : scheduleSpecOf({ ...scan, options, ...times }, spec.scanTemplate.spec.class!);
 }
 
 /** The source of a schedule as REST names it. @param writer null also if it is not known */

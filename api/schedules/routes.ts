@@ -3,7 +3,12 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { DASHBOARD_SCHEDULES_MAX, SCHEDULE_TEXT_MAX, type ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import {
+  DASHBOARD_SCHEDULES_MAX,
+  SCHEDULE_DISPLAY_NAME_MAX,
+  SCHEDULE_TEXT_MAX,
+  type ScanSchedule,
+} from '../../core/protocol/scan-schedules.ts';
 import { ScanOptions } from '../../core/scan/options.ts';
 import { TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { toSubmittedOptions } from '../../core/scan/submitted-options.ts';
@@ -40,7 +45,14 @@ function scheduledScan(maxPagesLimit: number) {
 }
 type ScheduledScan = Static<ReturnType<typeof scheduledScan>>;
 
-const TIMES = {
+const FIELDS = {
+  display_name: nullable(
+    Type.String({
+      minLength: 1,
+      maxLength: SCHEDULE_DISPLAY_NAME_MAX,
+      description: 'What people call it. Null: they call it by its site.',
+    }),
+  ),
   schedule: Type.String({
     minLength: 1,
     maxLength: SCHEDULE_TEXT_MAX,
@@ -53,9 +65,9 @@ const { schedule, time_zone, scan } = EXAMPLES.schedule;
 
 /** The bodies that create and change one. */
 function bodiesOf(maxPagesLimit: number) {
-  const fields = { ...TIMES, scan: scheduledScan(maxPagesLimit) };
-  const zone = Type.String({ ...TIMES.time_zone, default: 'UTC' });
-  const suspended = Type.Boolean({ ...TIMES.suspended, default: false });
+  const fields = { ...FIELDS, scan: scheduledScan(maxPagesLimit) };
+  const zone = Type.String({ ...FIELDS.time_zone, default: 'UTC' });
+  const suspended = Type.Boolean({ ...FIELDS.suspended, default: false });
   const closed = { additionalProperties: false };
   return {
     create: Type.Object(
@@ -74,7 +86,7 @@ const listed = {
   id: Type.String({ description: 'The namespace and the name: the end of its address.' }),
   namespace: Type.String(),
   name: Type.String(),
-  ...TIMES,
+  ...FIELDS,
   url: Type.String(),
   max_pages: Type.Integer({ minimum: 0, description: 'The maximum number of pages and credits of each run.' }),
   source: Type.Object(SOURCE_FIELDS),
@@ -204,15 +216,15 @@ export const scheduleRoutes: FastifyPluginAsyncTypebox = async (scope) => {
   });
 
   scope.post('/v1/schedules', { ...STARTS, schema: { ...SCHEMAS.create, body: bodies.create } }, async (request, reply) => {
-    const { schedule, time_zone: timeZone, suspended: suspend, scan } = request.body;
+    const { display_name: displayName = null, schedule, time_zone: timeZone, suspended: suspend, scan } = request.body;
     const id = request.idempotent?.resourceId ?? randomUUID();
-    const live = await management.create(request, { schedule, timeZone, suspend, ...wantedScan(scan) }, id);
+    const live = await management.create(request, { displayName, schedule, timeZone, suspend, ...wantedScan(scan) }, id);
     return reply.code(201).send(await written(request, reply, live));
   });
 
   scope.patch(ONE, { ...WRITE, schema: { ...SCHEMAS.change, body: bodies.change } }, async (request, reply) => {
-    const { schedule, time_zone: timeZone, suspended: suspend, scan } = request.body;
-    const change = { schedule, timeZone, suspend, ...(scan && wantedScan(scan)) };
+    const { display_name: displayName, schedule, time_zone: timeZone, suspended: suspend, scan } = request.body;
+    const change = { displayName, schedule, timeZone, suspend, ...(scan && wantedScan(scan)) };
     const live = await management.change(request, request.params, change, (read) => requireMatch(request, tagOf(read)));
     return written(request, reply, live);
   });
@@ -237,13 +249,14 @@ const wantedScan = ({ baseline, metadata, ...options }: ScheduledScan) => ({ opt
 function toListed(found: FoundSchedule): Static<typeof ListedSchedule> {
   const { row, live } = found;
   const { namespace, name } = live === null || live === 'down' ? row! : refOf(live);
-  const { schedule, timeZone, suspended, url, maxPages, source, writer } = shownOf(found);
+  const { displayName, schedule, timeZone, suspended, url, maxPages, source, writer } = shownOf(found);
   const { lastScan = null, regressed = null, stalled = null } = row ?? {};
   const said = (one: ScheduleProblem | null) => one && { ...one, since: one.since.toISOString() };
   return {
     id: `${namespace}/${name}`,
     namespace,
     name,
+    display_name: displayName,
     schedule,
     time_zone: timeZone,
     suspended,

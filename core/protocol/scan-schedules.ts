@@ -21,6 +21,8 @@ export const isOfDashboard = ({ namespace, labels }: Pick<ObjectMeta, 'namespace
 export const DASHBOARD_SCHEDULES_MAX = 50;
 /** CronJob's limit: the names of its scans append up to 11 characters to it. */
 export const SCHEDULE_NAME_MAX = 52;
+/** The longest `spec.displayName`, in characters. */
+export const SCHEDULE_DISPLAY_NAME_MAX = 100;
 /** The longest `spec.schedule`, in characters. */
 export const SCHEDULE_TEXT_MAX = 256;
 /** `status.active` lists at most this many scans; `status.activeCount` counts all. */
@@ -31,6 +33,8 @@ export type ConcurrencyPolicy = 'Allow' | 'Forbid' | 'Replace';
 export interface ScanScheduleSpec {
   /** Five cron fields, or a macro such as `@daily`. */
   schedule: string;
+  /** The name for people. Default: they call it by its site. */
+  displayName?: string;
   /** A name of the IANA time zone database. Default: UTC. */
   timeZone?: string;
   concurrencyPolicy?: ConcurrencyPolicy;

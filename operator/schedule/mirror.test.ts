@@ -45,10 +45,11 @@ describe('the row of a schedule', () => {
       lastCompleted: { name: 'one', scanId: 'uid-one', completionTime: at(8), passed: false },
       conditions: [regressed, { ...regressed, type: 'Stalled', status: 'False' }],
     };
-    expect(row(scheduleOf(status, { suspend: true, timeZone: 'Europe/Berlin' }))).to.deep.equal({
+    expect(row(scheduleOf(status, { displayName: 'Shop', suspend: true, timeZone: 'Europe/Berlin' }))).to.deep.equal({
       operatorClass: 'curbcut',
       namespace: NAMESPACE,
       name: 'nightly',
+      displayName: 'Shop',
       organisation: 'acme',
       url: 'https://site.test/',
       site: 'site.test',

@@ -98,6 +98,7 @@ export function rowOf({ schedule, children, organisation, operatorClass, apiName
     namespace: metadata.namespace!,
     name: metadata.name,
     organisation,
+    displayName: spec.displayName ?? null,
     url,
     site: siteOf(url),
     optionsKey: optionsKeyOf({ options, auth }),

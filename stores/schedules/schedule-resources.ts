@@ -15,6 +15,8 @@ import { scanSpecOf } from '../submissions/scan-resources.ts';
 
 /** What the dashboard decides about a schedule. */
 export interface WantedSchedule {
+  /** The name for people. Null: none. */
+  displayName: string | null;
   schedule: string;
   timeZone: string;
   suspend: boolean;
@@ -34,9 +36,10 @@ const TIMEOUT_MS = 5_000;
 
 /** The spec of a schedule. Runs never overlap: the one that is due waits for the one before. */
 export function scheduleSpecOf(wanted: WantedSchedule, operatorClass: string): ScanScheduleSpec {
-  const { schedule, timeZone, suspend, options, baseline, metadata = {} } = wanted;
+  const { displayName, schedule, timeZone, suspend, options, baseline, metadata = {} } = wanted;
   const annotations = metadataAnnotations(metadata);
   return {
+    ...(displayName !== null && { displayName }),
     schedule,
     timeZone,
     suspend,

@@ -39,6 +39,8 @@ export interface ScheduleRef {
 export interface ScheduleRow extends ScheduleRef {
   /** The organisation that is charged for the namespace. */
   organisation: string;
+  /** The name for people. Null: they call it by its site. */
+  displayName: string | null;
   url: string;
   /** The host of the URL, as `siteOf` returns it. */
   site: string;
@@ -87,7 +89,11 @@ export const NEXT_RUNS_MAX = 500;
 type ScheduleDocument = ScheduleRow & { _id: string; digest: string };
 
 /** What the first version did not store. The operator stores it soon after an upgrade. */
-const UNKNOWN: Pick<ScheduleRow, 'maxPages' | 'source'> = { maxPages: 0, source: { by: 'manifest', tool: null, application: null } };
+const UNKNOWN: Pick<ScheduleRow, 'displayName' | 'maxPages' | 'source'> = {
+  displayName: null,
+  maxPages: 0,
+  source: { by: 'manifest', tool: null, application: null },
+};
 
 const idOf = ({ operatorClass, namespace, name }: ScheduleRef): string => `${operatorClass}/${namespace}/${name}`;
 

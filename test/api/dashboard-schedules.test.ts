@@ -194,15 +194,23 @@ describe('schedules in the dashboard', () => {
 
   it('fill the form again, and change without a loss', async () => {
     const person = await member();
-    const { path, name } = await created(person, { include: '/shop/**\n/cart' });
+    const { path, name } = await created(person, { name: 'Shop, Mondays', include: '/shop/**\n/cart' });
+    expect((await person.client.get(path)).text).to.include('<h1>Shop, Mondays</h1>');
     const form = await person.client.get(`${path}/change`);
-    expect(form.text).to.include('value="08:00"').and.include('value="https://example.com/shop"').and.include('value="team=shop"');
+    expect(form.text)
+      .to.include('value="Shop, Mondays"')
+      .and.include('value="08:00"')
+      .and.include('value="https://example.com/shop"')
+      .and.include('value="team=shop"');
     expect(form.text).to.include('/shop/**\n/cart').and.include('- click: button.adult');
     const version = hidden(form.text, 'version');
-    const changed = await person.client.submit(`${path}/change`, fields({ frequency: 'hour', minute: '5', min_score: '', version }));
+    const changed = await person.client.submit(
+      `${path}/change`,
+      fields({ name: '', frequency: 'hour', minute: '5', min_score: '', version }),
+    );
     expect(changed.status, changed.text).to.equal(303);
     const { spec } = await read(name);
-    expect(spec.schedule).to.equal('5 * * * *');
+    expect(spec).to.include({ schedule: '5 * * * *' }).and.not.have.property('displayName');
     expect(spec.scanTemplate.spec).to.not.have.nested.property('thresholds.minScore');
     expect(await trailOf(person.organisation)).to.deep.equal(['schedule.add', 'schedule.change']);
   });

@@ -180,7 +180,13 @@ describe("another organisation's things", () => {
       createdAt: new Date(),
       values: '',
     });
-    const wanted = { schedule: '0 0 29 2 *', timeZone: 'UTC', suspend: false, options: withDefaults({ url: `https://${SITE}/` }) };
+    const wanted = {
+      displayName: null,
+      schedule: '0 0 29 2 *',
+      timeZone: 'UTC',
+      suspend: false,
+      options: withDefaults({ url: `https://${SITE}/` }),
+    };
     const written = await createScheduleResources(context.kubernetes, { namespace: NAMESPACE }).create(schedule, wanted);
     if (!written.ok) throw new Error(written.message);
     const passkey = randomUUID();

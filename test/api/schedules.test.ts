@@ -15,7 +15,7 @@ const SCAN = {
   metadata: { team: 'shop' },
   prepare: [{ click: 'button.adult' }],
 };
-const BODY = { schedule: '0 8 * * 1', time_zone: 'Europe/Berlin', scan: SCAN };
+const BODY = { display_name: 'Shop, Mondays', schedule: '0 8 * * 1', time_zone: 'Europe/Berlin', scan: SCAN };
 
 describe('/v1/schedules', () => {
   const context = useContext({ limits: HIGH_LIMITS });
@@ -54,7 +54,7 @@ describe('/v1/schedules', () => {
     const { organisation, key, path, name } = await create();
     expect((await send('PATCH', path, key, { body: { schedule: '@daily' } })).body).to.deep.include({ schedule: '@daily', max_pages: 7 });
     const { body } = await send('PATCH', path, key, { body: { scan: { url: 'https://example.com/' }, suspended: true } });
-    expect(body).to.deep.include({ schedule: '@daily', time_zone: 'Europe/Berlin', suspended: true });
+    expect(body).to.deep.include({ display_name: 'Shop, Mondays', schedule: '@daily', time_zone: 'Europe/Berlin', suspended: true });
     expect(body.scan).to.deep.include({ min_score: null, metadata: {}, prepare: [] });
     expect((await send('PATCH', path, key, { body: { suspended: false } })).body.suspended).to.equal(false);
     expect((await read(name)).spec).to.include({ schedule: '@daily', suspend: false });

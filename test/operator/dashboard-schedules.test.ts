@@ -17,6 +17,7 @@ describe('operator: schedules of the dashboard', () => {
   afterEach(() => context.rest());
 
   const wanted: WantedSchedule = {
+    displayName: 'Shop, every night',
     schedule: NOT_DUE,
     timeZone: 'Europe/Berlin',
     suspend: false,

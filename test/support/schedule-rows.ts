@@ -10,6 +10,7 @@ export function scheduleRow(change: Partial<ScheduleRow> = {}): ScheduleRow {
     operatorClass: 'curbcut',
     namespace: 'team',
     name: 'nightly',
+    displayName: null,
     organisation: 'acme',
     url,
     site: siteOf(url),

@@ -24,7 +24,12 @@ import { csrfField, errorOf, formIdOf, idOfForm, titledPage } from '../forms.ts'
 import { admit } from '../scans/deps.ts';
 import { explained, SCAN_FORM_LIMIT_BYTES, textOf } from '../scans/actions.ts';
 import { createScanForm, scanFields, type ScanForm, type ScanFormValues } from '../scans/scan-form.ts';
-import { DASHBOARD_SCHEDULES_MAX, SCHEDULE_TEXT_MAX, type ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
+import {
+  DASHBOARD_SCHEDULES_MAX,
+  SCHEDULE_DISPLAY_NAME_MAX,
+  SCHEDULE_TEXT_MAX,
+  type ScanSchedule,
+} from '../../../core/protocol/scan-schedules.ts';
 import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
 import { type LiveSchedule, nullIfReadOnly, type ScheduleManagement, versionOf, wantedOf } from '../../schedules/management.ts';
 import { backTo, NEXT_RUNS, ONE, type One, refOf, runTimes, titleOf, weekdayName, WRITE } from './pages.ts';
@@ -48,16 +53,19 @@ export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement 
 
   /** What a form asks for, or what is wrong with it. */
   function checked({
+    name,
     scan,
     times,
     timeZone,
   }: TypedSchedule): { ok: true; wanted: Omit<WantedSchedule, 'suspend'> } | { ok: false; errors: FormError[] } {
     const { read, errors: wrongTimes } = checkedTimes({ times, timeZone });
     const options = form.check(scan);
-    const errors = [...wrongTimes, ...(options.ok ? [] : options.errors)];
+    const long = { field: 'name', text: t`Use at most ${SCHEDULE_DISPLAY_NAME_MAX} characters.` };
+    const errors = [...(name.length > SCHEDULE_DISPLAY_NAME_MAX ? [long] : []), ...wrongTimes, ...(options.ok ? [] : options.errors)];
     if (!read.ok || !options.ok || errors.length > 0) return { ok: false, errors };
     const { baseline, metadata } = options;
-    return { ok: true, wanted: { schedule: read.schedule, timeZone, options: options.options, ...(baseline && { baseline }), metadata } };
+    const scanned = { options: options.options, ...(baseline && { baseline }), metadata };
+    return { ok: true, wanted: { displayName: name === '' ? null : name, schedule: read.schedule, timeZone, ...scanned } };
   }
 
   /** Handles a form that creates or changes a schedule. @param act does it, and returns the schedule */
@@ -119,7 +127,7 @@ export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement 
     const { locale, timeZone } = signedInOf(request).user;
     const scan = { ...form.empty, ...(locale && { locale }), ...(typeof url === 'string' && { url }) };
     return sendForm(request, reply, {
-      typed: { scan, times: DEFAULT_TIMES, timeZone: timeZone ?? newest?.timeZone ?? 'UTC' },
+      typed: { name: '', scan, times: DEFAULT_TIMES, timeZone: timeZone ?? newest?.timeZone ?? 'UTC' },
       change: null,
     });
   });
@@ -132,9 +140,9 @@ export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement 
     const ref = refOf(request.params);
     const live = await management.writable(request, ref).catch(nullIfReadOnly);
     if (live === null) return reply.redirect(schedulePath(ref), 303);
-    const { schedule, timeZone, ...scan } = wantedOf(live);
+    const { displayName, schedule, timeZone, ...scan } = wantedOf(live);
     return sendForm(request, reply, {
-      typed: { scan: form.valuesFor(scan), times: typedTimes(schedule), timeZone },
+      typed: { name: displayName ?? '', scan: form.valuesFor(scan), times: typedTimes(schedule), timeZone },
       change: { ref, version: versionOf(live) },
     });
   });
@@ -169,6 +177,7 @@ function typedOf(request: FastifyRequest, form: ReturnType<typeof createScanForm
   const frequency = FREQUENCIES.find((one) => one === sent.text('frequency')) ?? DEFAULT_TIMES.frequency;
   const text = (name: 'time' | 'minute' | 'weekday' | 'day' | 'cron') => sent.text(name);
   return {
+    name: sent.text('name'),
     // Runs start with credits for all pages.
     scan: { ...form.read(sent), fail_on_truncation: 'on' },
     times: { frequency, time: text('time'), minute: text('minute'), weekday: text('weekday'), day: text('day'), cron: text('cron') },
@@ -177,6 +186,7 @@ function typedOf(request: FastifyRequest, form: ReturnType<typeof createScanForm
 }
 
 interface TypedSchedule {
+  name: string;
   scan: ScanFormValues;
   times: TypedTimes;
   timeZone: string;
@@ -214,6 +224,8 @@ const CREDITS = forms('{n} credit is available.', '{n} credits are available.');
 function scheduleFormPage(page: ScheduleFormPage): Html {
   const { request, form, typed, errors, change, formId, credits, allowPrepareSteps } = page;
   const { first, more } = scanFields({ form, values: typed.scan, errors, allowPrepareSteps, without: NOT_SCHEDULED });
+  const hint = t`What people call it. Without a name, it is called by its site.`;
+  const nameField = { name: 'name', label: t`Name`, hint, width: 'medium', autocomplete: 'off' } as const;
   const text = change === null ? t`Create schedule` : t`Save changes`;
   const list = { text: t`Schedules`, href: SCHEDULES_PATH };
   const body = html`${preview(page)}
@@ -223,7 +235,8 @@ function scheduleFormPage(page: ScheduleFormPage): Html {
     </p>
     <form method="post" action="${change === null ? `${SCHEDULES_PATH}/new` : `${schedulePath(change.ref)}/change`}" novalidate>
       ${csrfField(request)}${hiddenField('form_id', formId)}${change !== null && hiddenField('version', change.version)}
-      ${first} ${timeFields(page)} ${actions(button({ text, kind: 'primary' }))}
+      ${first} ${textField({ ...nameField, value: typed.name, error: errorOf(errors, 'name') })}
+      ${timeFields(page)} ${actions(button({ text, kind: 'primary' }))}
       ${foldedCard({ ...more, body: html`${more.body} ${button({ text })}` })}
     </form>
     ${change === null && html`<p class="hint">${t`Your organisation can have ${String(DASHBOARD_SCHEDULES_MAX)} schedules of the dashboard.`}</p>`}`;
@@ -231,7 +244,10 @@ function scheduleFormPage(page: ScheduleFormPage): Html {
     request,
     title: change === null ? t`New schedule` : t`Change the schedule`,
     active: 'schedules',
-    trail: change === null ? [list] : [list, { text: titleOf(typed.scan.url), href: schedulePath(change.ref) }],
+    trail:
+      change === null
+        ? [list]
+        : [list, { text: titleOf({ displayName: typed.name || null, url: typed.scan.url }), href: schedulePath(change.ref) }],
     errors,
     narrow: true,
     body,

@@ -73,12 +73,13 @@ export function schedulePage(page: SchedulePageData): Html {
       body: html`${definitions(facts(page))} ${times} ${scans}`,
       fallback: html`<p>${t`${link(t`Reload this page`, schedulePath(ref))} to see the current state.`}</p>`,
     })}`;
-  return titledPage({ request, title: titleOf(shownOf(page).url), active: 'schedules', trail: TRAIL, done, body });
+  return titledPage({ request, title: titleOf(shownOf(page)), active: 'schedules', trail: TRAIL, done, body });
 }
 const REFRESH_SECONDS = 5;
 
-/** A schedule is called by what it scans: its name in the cluster is for machines. */
-export const titleOf = (url: string): string => t`Schedule of ${siteName(url)}`;
+/** A schedule is called as people named it, or by what it scans: its name in the cluster is for machines. */
+export const titleOf = ({ displayName, url }: { displayName?: string | null; url: string }): string =>
+  displayName ?? t`Schedule of ${siteName(url)}`;
 
 function facts(page: SchedulePageData): (readonly [HtmlValue, HtmlValue])[] {
   const { row, ref } = page;
@@ -150,7 +151,7 @@ export function deleteSchedulePage(request: FastifyRequest, ref: DashboardSchedu
       scan first. The results of its scans that have ended are kept.`}
     </p>
     ${endForm(request, { action: `${path}/delete`, text: t`Delete the schedule`, keep: path })}`;
-  const trail = [...TRAIL, { text: titleOf(url), href: path }];
+  const trail = [...TRAIL, { text: titleOf({ displayName: spec.displayName, url }), href: path }];
   return titledPage({ request, title: t`Delete this schedule?`, active: 'schedules', trail, narrow: true, body });
 }
 
@@ -168,7 +169,10 @@ export const scheduleTable = (schedules: readonly ListedSchedule[]): Html =>
       { text: t`Written by` },
     ],
     rows: schedules.map((schedule) => [
-      html`${link(html`<span class="address">${siteName(schedule.url)}</span> ${inCluster(schedule)}`, schedulePath(schedule))}`,
+      link(
+        html`<span class="address">${schedule.displayName ?? siteName(schedule.url)}</span> ${inCluster(schedule)}`,
+        schedulePath(schedule),
+      ),
       stateOf(schedule),
       timesOf(schedule),
       nextOf(schedule),
@@ -198,7 +202,7 @@ function stateOf({ suspended, active, stalled, regressed }: ListedSchedule): Htm
     suspended && badge('plain', t`Suspended`),
     active > 0 && badge('note', count(ACTIVE, active)),
   ].filter((one) => one !== null && one !== false);
-  return html`${badges.length === 0 ? badge('good', t`Active`) : badges} ${problem(stalled)} ${problem(regressed)}`;
+  return html`${badges.length === 0 ? badge('good', t`Active`) : badges.map((one) => html`${one} `)} ${problem(stalled)} ${problem(regressed)}`;
 }
 
 const ACTIVE = forms('{n} scan runs', '{n} scans run');

@@ -156,7 +156,7 @@ function rowsOf(request: FastifyRequest, { keys, webhooks, schedules }: LeftBehi
       const buttons = one.suspended ? (['deleteSchedule'] as const) : (['suspend', 'deleteSchedule'] as const);
       const state = one.suspended ? badge('plain', t`Suspended`) : badge('good', t`Active`);
       const id = `${one.namespace}/${one.name}`;
-      return row(id, one.name, schedulePath(one), t`Schedule ${state}`, t`Scans ${one.site}`, buttons);
+      return row(id, one.displayName ?? one.name, schedulePath(one), t`Schedule ${state}`, t`Scans ${one.site}`, buttons);
     }),
   ];
 }

@@ -217,8 +217,8 @@ function membersPage(options: MembersPage): Html {
         columns: [{ text: t`Member` }, { text: t`Role`, wide: true }, { text: t`Last sign-in` }, { text: t`Remove`, hidden: true }],
         rows: members.map((member, at) => memberRow(request, member, at)),
       })}
-      ${invitations.length > 0 && pendingInvitations(request, invitations)} ${!isProviders(request) && invitationForm(options)}
-      <p>${link(t`Recipients of mails without an account`, RECIPIENTS_PATH)} · ${link(t`Tracker for issues`, TRACKER_PATH)}</p>`,
+      <p>${link(t`Recipients of mails without an account`, RECIPIENTS_PATH)} · ${link(t`Tracker for issues`, TRACKER_PATH)}</p>
+      ${invitations.length > 0 && pendingInvitations(request, invitations)} ${!isProviders(request) && invitationForm(options)}`,
   });
 }
 
