@@ -38,22 +38,17 @@ import { webhookPages } from './settings/webhooks.ts';
 /** Registers every page of the dashboard. */
 export async function dashboardRoutes(app: FastifyInstance): Promise<void> {
   await app.register(htmlScope);
-  await app.register(signInPages);
+  await app.register(reader);
+  await app.register(signInRoutes);
   await app.register(anonymousPages);
   await app.register(ownPages);
   await app.register(signedInPages);
-}
-
-async function signInPages(scope: FastifyInstance): Promise<void> {
-  await scope.register(reader);
-  await scope.register(signInRoutes);
 }
 
 /** The other pages before sign-in. They use connections of their own. */
 async function anonymousPages(scope: FastifyInstance): Promise<void> {
   const { identityProvider, anonymousStores } = scope;
   const { local } = signInOf(scope);
-  await scope.register(reader);
   scope.decorate('stores', anonymousStores);
   if (local) await scope.register(secondFactorSignIn);
   if (local && passkeysOf(scope).available) await scope.register(passkeySignIn);

@@ -1,6 +1,7 @@
 /** Lists in a window of 320 px, which is 1280 px at 400 % zoom: rows are cards, and filters are folded. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { CATALOGUES } from '../../api/web/texts.ts';
 import { OUTCOME } from './scan-views.ts';
 import { openAs } from './open-as.ts';
 import { DESKTOP, useWeb } from './web.ts';
@@ -68,6 +69,35 @@ describe('a list on a narrow screen', () => {
     expect(await search.isVisible()).to.equal(true);
     await page.setViewportSize(DESKTOP);
     expect(await page.getByText('Filters (1 set)').isVisible()).to.equal(false);
+  });
+});
+
+describe('the dashboard in German', () => {
+  const web = useWeb();
+  const PAGES = [
+    ...['', '/scans', '/scans/new', '/schedules', '/schedules/new', '/known-issues', '/credits', '/account', '/account/mails'],
+    ...['/organisations', '/account/second-factor', '/account/delete'],
+    ...['members', 'security', 'tracker', 'recipients', 'audit-log', 'api-keys', 'api-keys/new', 'webhooks', 'webhooks/new'].map(
+      (page) => `/settings/${page}`,
+    ),
+  ];
+  /** Texts and names of a page. */
+  const TEXTS = `[...document.querySelectorAll('body *:not(:lang(en), code, pre)')].flatMap((element) =>
+    [...element.childNodes].map((node) => node.nodeType === 3 ? node.data : '').concat(element.getAttribute('aria-label') ?? ''))`;
+
+  it('has no English text of its own, and needs no scrolling sideways at 320 px', async () => {
+    const page = await openAs(web, 'owner', '/dashboard/account');
+    const german = new Set(Object.values(CATALOGUES.de));
+    const translated = new Set(Object.keys(CATALOGUES.de).filter((text) => !german.has(text)));
+    await page.setExtraHTTPHeaders({ 'accept-language': 'de-AT,de;q=0.9' });
+    await page.setViewportSize(NARROW);
+    for (const path of PAGES) {
+      expect((await page.goto(`/dashboard${path}`))?.status(), path).to.equal(200);
+      expect(await page.evaluate('document.documentElement.lang'), path).to.equal('de');
+      const english = (await page.evaluate<string[]>(TEXTS)).map((text) => text.trim()).filter((text) => translated.has(text));
+      expect(english, path).to.deep.equal([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth'), path).to.equal(NARROW.width);
+    }
   });
 });
 
