@@ -1,6 +1,6 @@
 /** Runs in the isolated world after states.js. What opens by keyboard, and what appears then. */
 
-const { contentOf, isElement, isSeen, attributeOf, nameOf, parentOf, within } = globalThis.curbcutSeen;
+const { contentOf, isElement, isSeen, attributeOf, nameOf, within, allSeen, containerOf } = globalThis.curbcutSeen;
 
 /** What a tab that is sealed may not do. A policy in the document also holds for what its scripts add. */
 const POLICY = "connect-src 'none'; worker-src 'none'; form-action 'none'";
@@ -89,8 +89,6 @@ function findTriggers() {
 
 let before = new Set();
 let roots = [];
-const shown = () => new Set([...contentOf(document)].filter((node) => isElement(node) && isSeen(node)));
-const containerOf = (element) => element.assignedSlot ?? parentOf(element)?.host ?? parentOf(element);
 
 /** Focuses a trigger. @returns whether a key goes to it */
 function focusTrigger(at) {
@@ -102,7 +100,7 @@ function focusTrigger(at) {
 
 /** What has appeared since `rememberShown`, as a fingerprint; null if nothing has. */
 function appeared() {
-  const now = shown();
+  const now = allSeen();
   const fresh = new Set([...now].filter((element) => !before.has(element)));
   roots = [...fresh].filter((element) => !fresh.has(containerOf(element)));
   if (roots.length === 0) return null;
@@ -128,14 +126,14 @@ globalThis.curbcut = {
   seal,
   findTriggers,
   focusTrigger,
-  rememberShown: () => void (before = shown()),
+  rememberShown: () => void (before = allSeen()),
   appeared,
   testAppeared,
   /** Whether the page shows what it showed before. */
   isClosed() {
-    const now = shown();
+    const now = allSeen();
     return now.size === before.size && [...now].every((element) => before.has(element));
   },
   /** Whether a modal dialog is open, which keeps the rest of the page from being used. */
-  hasModal: () => document.querySelector(':modal') !== null || [...shown()].some((element) => matches(element, '[aria-modal="true"]')),
+  hasModal: () => document.querySelector(':modal') !== null || [...allSeen()].some((element) => matches(element, '[aria-modal="true"]')),
 };

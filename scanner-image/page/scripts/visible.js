@@ -70,18 +70,18 @@ function* contentOf(root) {
 const isDisplayed = (element) => Element.prototype.checkVisibility.call(element, { opacityProperty: true, visibilityProperty: true });
 const isLarge = ({ width, height, right, bottom }) => width >= SMALL && height >= SMALL && right + scrollX > 0 && bottom + scrollY > 0;
 
-/** Whether an element is in a box that shows nothing, as texts for screen readers are. */
-const isClipped = (element) =>
-  within(element, (at) => {
-    const name = nameOf(at);
-    if (name === 'html' || name === 'body') return false;
-    const { position, clip, clipPath, overflowX, overflowY } = getComputedStyle(at);
-    if (/^inset\((?:50|100)%/.test(clipPath)) return true;
-    if ((position === 'absolute' || position === 'fixed') && /^rect\((?:0px|1px)(?:,? (?:0px|1px)){3}\)$/.test(clip)) return true;
-    if (overflowX === 'visible' && overflowY === 'visible') return false;
-    const { width, height } = boxOf(at);
-    return (width < SMALL && overflowX !== 'visible') || (height < SMALL && overflowY !== 'visible');
-  });
+/** Whether an element is a box that shows nothing, as those of texts for screen readers are. */
+function clips(at) {
+  const name = nameOf(at);
+  if (name === 'html' || name === 'body') return false;
+  const { position, clip, clipPath, overflowX, overflowY } = getComputedStyle(at);
+  if (/^inset\((?:50|100)%/.test(clipPath)) return true;
+  if ((position === 'absolute' || position === 'fixed') && /^rect\((?:0px|1px)(?:,? (?:0px|1px)){3}\)$/.test(clip)) return true;
+  if (overflowX === 'visible' && overflowY === 'visible') return false;
+  const { width, height } = boxOf(at);
+  return (width < SMALL && overflowX !== 'visible') || (height < SMALL && overflowY !== 'visible');
+}
+const isClipped = (element) => within(element, clips);
 
 /** The box of a text that can be seen; null if it cannot. */
 function seenText(node) {
@@ -95,6 +95,19 @@ function seenText(node) {
 }
 
 const isSeen = (element) => isDisplayed(element) && isLarge(boxOf(element)) && !isClipped(element);
+
+/** All elements that can be seen. Each box is looked at once. */
+function allSeen() {
+  const known = new Map();
+  const isHidden = (at) => {
+    if (at === null || at === document) return false;
+    if (!known.has(at)) known.set(at, (isElement(at) && clips(at)) || isHidden(containerOf(at)));
+    return known.get(at);
+  };
+  return new Set(
+    [...contentOf(document)].filter((node) => isElement(node) && isDisplayed(node) && isLarge(boxOf(node)) && !isHidden(node)),
+  );
+}
 
 const isPainted = (element) => {
   if (!isDisplayed(element) || !isLarge(boxOf(element))) return false;
@@ -129,6 +142,8 @@ globalThis.curbcutSeen = {
   isDisplayed,
   isClipped,
   isSeen,
+  allSeen,
+  containerOf,
   seenText,
   shows,
 };
