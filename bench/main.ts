@@ -26,6 +26,7 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --only memory              memory of API and operator, without scans and with many live scans
   --only long-scan           memory of the scanner over 500 pages (--pages N)
   --only states              pages with and without states, as two workers test them
+  --only pods                pages as one pod with one worker tests them, and as two and four do
   --only own-checks          what our own checks add to the test of a page, on the demo site
   --only report              seconds and memory of the report of 500 pages (--pages N) with 20,000 violations
   --only html                server time of every HTML page with many scans stored, beside a static route; of a scan with
@@ -339,6 +340,7 @@ async function verdicts(): Promise<void> {
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   pages,
   submissions,
+  pods: () => compare([curbcut(1), curbcut(1, { pods: 2 }), curbcut(1, { pods: 4 }), curbcut(2)]),
   states: () => compare([curbcut(2), curbcut(2, { states: true })]),
   'own-checks': ownChecks,
   memory,

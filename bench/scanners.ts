@@ -1,14 +1,18 @@
 /** The compared scanners: each tests the same pages with the same axe-core and Chromium, measured as a whole process. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { PodInput } from '../core/protocol/pod-messages.ts';
+import type { PodInput, Team } from '../core/protocol/pod-messages.ts';
 import { SCANNER_PROGRAM } from '../core/protocol/scanner-program.ts';
 import type { Report } from '../report/schema/report.ts';
 import { withDefaults } from '../core/scan/options.ts';
 import type { BareFindings } from './bare-loop.ts';
 import { measure, type Measured } from './measure.ts';
+import { startMessages } from '../local/messages/messages.ts';
+import { createMessageBus } from '../stores/nats.ts';
+import { silentLogger } from '../test/support/silent-logger.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -40,10 +44,11 @@ const add = (findings: BenchFindings, page: string, rule: string, elements: numb
 };
 
 /** Curbcut's scanner program as it runs in a pod: crawl, test, export and PDF, uploaded over HTTP. */
-export function curbcut(workers: number, { pictures = false, states = false } = {}): Scanner {
+export function curbcut(workers: number, { pictures = false, states = false, pods = 1 } = {}): Scanner {
   const more = `${pictures ? ', pictures' : ''}${states ? ', states' : ''}`;
+  const inPods = pods === 1 ? '' : ` in each of ${pods} pods`;
   return {
-    name: `Curbcut, ${workers} worker${workers === 1 ? '' : 's'} (crawl, PDF and export${more} included)`,
+    name: `Curbcut, ${workers} worker${workers === 1 ? '' : 's'}${inPods} (crawl, PDF and export${more} included)`,
     async run(site, pages, memory) {
       const stored = new Map<string, Buffer>();
       const sink = createServer((request, response) => {
@@ -57,6 +62,7 @@ export function curbcut(workers: number, { pictures = false, states = false } = 
       await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve));
       const base = `http://127.0.0.1:${(sink.address() as { port: number }).port}`;
       const dir = await mkdtemp(join(tmpdir(), 'curbcut-bench-'));
+      const closing: (() => Promise<unknown>)[] = [];
       try {
         const input: PodInput = {
           version: CURBCUT_VERSION,
@@ -82,16 +88,18 @@ export function curbcut(workers: number, { pictures = false, states = false } = 
           pageBudgetMs: 30_000,
           exportMaxBytes: 64_000_000,
         };
-        await writeFile(join(dir, 'scan.json'), JSON.stringify(input));
+        const [first, ...others] = await inputsOf(input, pods, dir, closing);
         const environment = {
           ...process.env,
-          SCAN_INPUT: join(dir, 'scan.json'),
+          SCAN_INPUT: first,
           TERMINATION_LOG: join(dir, 'termination'),
           TMPDIR: dir,
           CHROMIUM_PATH: HEADLESS_SHELL,
           // As in the image, where it is filled when the image is built; here the first run fills it.
           NODE_COMPILE_CACHE: COMPILE_CACHE,
         };
+        // The time begins when the others are there, as nodes do that have the image.
+        for (const path of others) closing.push(startHelper(path, { ...environment, SCAN_INPUT: path }));
         const measured = await measure(process.execPath, [...SCANNER_PROGRAM], { environment, cwd: ROOT, memory });
         const report = JSON.parse(stored.get('/report.json')?.toString() ?? '{"pages":[]}') as Report;
         const findings: BenchFindings = new Map();
@@ -103,9 +111,42 @@ export function curbcut(workers: number, { pictures = false, states = false } = 
         return { measured, pages: tested.length, findings, firstPageSeconds: firstPageSeconds(measured) };
       } finally {
         sink.close();
+        for (const close of closing.reverse()) await close();
         await rm(dir, { recursive: true, force: true });
       }
     },
+  };
+}
+
+/** Writes the input of each pod. Several speak over a message bus of their own. @returns the paths */
+async function inputsOf(input: PodInput, pods: number, dir: string, closing: (() => Promise<unknown>)[]): Promise<string[]> {
+  let team: Team[] = [];
+  if (pods > 1) {
+    const messages = await startMessages({ dataDir: dir });
+    const bus = createMessageBus({ ...messages, logger: silentLogger });
+    closing.push(messages.close, bus.close);
+    team = bus.issueTeam(input.scanId, pods, new Date(input.uploadDeadline))!;
+  }
+  return Promise.all(
+    Array.from({ length: pods }, async (_, index) => {
+      const path = join(dir, `scan-${index}.json`);
+      await writeFile(path, JSON.stringify({ ...input, ...(pods > 1 && { team: team[index] }), ...(index > 0 && { uploads: [] }) }));
+      return path;
+    }),
+  );
+}
+
+/** @returns a function that ends it, if the scan has not */
+function startHelper(path: string, env: NodeJS.ProcessEnv): () => Promise<void> {
+  const child = spawn(process.execPath, [...SCANNER_PROGRAM], {
+    env: { ...env, TERMINATION_LOG: `${path}.log` },
+    cwd: ROOT,
+    stdio: 'ignore',
+  });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  return () => {
+    child.kill();
+    return ended;
   };
 }
 

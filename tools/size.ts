@@ -22,7 +22,7 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
   'demo-site': { production: 121, tests: 0 },
   test: { production: 0, tests: 60405 },
   tools: { production: 3430, tests: 579 },
-  bench: { production: 2430, tests: 0 },
+  bench: { production: 2475, tests: 0 },
 };
 /** Tools and benchmarks are not part of the product. */
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
