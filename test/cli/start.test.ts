@@ -125,7 +125,7 @@ describe('a program of bin/', () => {
 
   it('runs: each prints its help', async () => {
     for (const name of ['curbcut', 'curbcut-admin']) {
-      const ran = await execute(join(ROOT, 'bin', name), ['--help']);
+      const ran = await execute(join(ROOT, 'bin', name), ['--help'], { CURBCUT_STATE: '/nowhere' });
       expect([ran.code, ran.err], name).to.deep.equal([0, '']);
       expect(ran.out).to.include(name);
     }
