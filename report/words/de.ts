@@ -83,6 +83,7 @@ export const findings: Translated<'findings', 'de'> = {
     connected: 'sie hält eine Verbindung offen oder hat einen Worker, deshalb wird nichts darin betätigt',
     frames: 'die Frames der Seite wurden nicht geprüft',
   },
+  statesLeft: 'Bedienelemente jenseits der Grenze: {n}',
   opened: {
     menu: 'Menü „{name}“ geöffnet ({key})',
     dialog: 'Dialog von „{name}“ geöffnet ({key})',
@@ -99,7 +100,6 @@ export const findings: Translated<'findings', 'de'> = {
     time: 'die Zeit war abgelaufen: {n}',
     stuck: 'hinter einem Dialog, der sich nicht schloss: {n}',
   },
-  statesLeft: 'Bedienelemente jenseits der Grenze: {n}',
   statesOfPages: 'Zustände von Seiten',
   statesOfPage: 'Zustände dieser Seite',
   statesNotCounted:

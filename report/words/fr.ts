@@ -90,6 +90,7 @@ export const findings: Translated<'findings', 'fr'> = {
     connected: 'elle garde une connexion ouverte ou a un worker, donc rien n’y est activé',
     frames: 'les cadres de la page n’ont pas été testés',
   },
+  statesLeft: 'éléments de commande au-delà de la limite : {n}',
   opened: {
     menu: 'Menu « {name} » ouvert ({key})',
     dialog: 'Boîte de dialogue de « {name} » ouverte ({key})',
@@ -106,7 +107,6 @@ export const findings: Translated<'findings', 'fr'> = {
     time: 'le temps était écoulé : {n}',
     stuck: 'derrière une boîte de dialogue restée ouverte : {n}',
   },
-  statesLeft: 'éléments de commande au-delà de la limite : {n}',
   statesOfPages: 'États des pages',
   statesOfPage: 'États de cette page',
   statesNotCounted: 'Ce qui n’a été trouvé que dans un état est à vérifier et ne compte pas autrement, car l’analyse ne nomme aucun état.',

@@ -83,6 +83,7 @@ export const findings: Translated<'findings', 'nl'> = {
     connected: 'ze houdt een verbinding open of heeft een worker, dus wordt er niets bediend',
     frames: 'de frames van de pagina zijn niet getest',
   },
+  statesLeft: 'bedieningselementen voorbij de limiet: {n}',
   opened: {
     menu: 'Menu “{name}” geopend ({key})',
     dialog: 'Dialoogvenster van “{name}” geopend ({key})',
@@ -99,7 +100,6 @@ export const findings: Translated<'findings', 'nl'> = {
     time: 'de tijd was voorbij: {n}',
     stuck: 'achter een dialoogvenster dat niet sloot: {n}',
   },
-  statesLeft: 'bedieningselementen voorbij de limiet: {n}',
   statesOfPages: 'Toestanden van pagina’s',
   statesOfPage: 'Toestanden van deze pagina',
   statesNotCounted:

@@ -108,6 +108,7 @@ export const findings: Translated<'findings', 'pl'> = {
     connected: 'strona utrzymuje połączenie lub ma worker, więc niczego na niej nie uruchomiono',
     frames: 'ramek strony nie sprawdzono',
   },
+  statesLeft: 'elementy sterujące poza limitem: {n}',
   opened: {
     menu: 'Otwarte menu „{name}” ({key})',
     dialog: 'Otwarte okno dialogowe „{name}” ({key})',
@@ -124,7 +125,6 @@ export const findings: Translated<'findings', 'pl'> = {
     time: 'skończył się czas: {n}',
     stuck: 'za oknem dialogowym, które się nie zamknęło: {n}',
   },
-  statesLeft: 'elementy sterujące poza limitem: {n}',
   statesOfPages: 'Stany stron',
   statesOfPage: 'Stany tej strony',
   statesNotCounted: 'To, co znaleziono tylko w jednym ze stanów, wymaga oceny i poza tym się nie liczy, bo badanie nie wymienia stanów.',
