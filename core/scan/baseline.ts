@@ -135,7 +135,7 @@ export const CHECK_DOUBTS = {
   other_page: 'The earlier scan did not test this page, or the page leads elsewhere now.',
   not_on_page: 'The earlier scan did not find this root cause on this page.',
   other_rules: 'The earlier scan was made with other versions of the rules, so that fewer findings prove nothing. Scan the site again.',
-  rule_not_run: 'The rule was not run on this page, so that no finding proves nothing.',
+  rule_not_run: 'The rule was not run on this page, so the absence of a finding proves nothing.',
   decided_fine: 'A person has decided since that a confirmed fault is fine, which does not fix it.',
   needs_review: 'The rule could not decide about more elements than before. Look at those that need review.',
   partly_tested: 'More of the page was left untested than before. The findings of the page say what.',

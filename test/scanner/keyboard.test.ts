@@ -123,6 +123,7 @@ const WRONG: readonly [name: string, page: string, found: string[]][] = [
     ['?focus-not-reached #x (–)'],
   ],
   ['a skip link to nothing', page('<a href="#nowhere" id="x">Skip to content</a> ' + B), ['?skip-link-target #x (1)']],
+  ['a skip link that is not in UTF-8', page('<a href="#d%E9but" id="x">Skip to content</a> ' + B), ['?skip-link-target #x (1)']],
 ];
 
 const RIGHT: readonly [name: string, page: string][] = [

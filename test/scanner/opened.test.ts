@@ -14,6 +14,12 @@ describe('opened parts of pages', () => {
   const OPENED: readonly [name: string, body: string, found: string[], result: string][] = [
     ['details', `<details><summary>More</summary>${FAULT}</details>`, ['image-alt #fault'], '1'],
     ['a button that expands a part', control('aria-expanded="false"'), ['image-alt #fault'], '1'],
+    [
+      'a page that says how its visitor answered about cookies',
+      `<details><summary>More</summary>${FAULT}</details>${script('document.body.className = "cookies-not-set"')}`,
+      ['image-alt #fault'],
+      '1',
+    ],
     ['a part without a fault', '<details><summary>More</summary><p>Text</p></details>', [], '1'],
     [
       'a dialog',
@@ -161,7 +167,9 @@ describe('opened parts of pages', () => {
     const result = await scan(`${site.origin}/`, { states: [...STATE_KINDS] });
     await site.close();
     const tested = testedOf(result.pages).filter(({ url }) => !url.endsWith('/inner'));
-    expect(tested.map(({ states }) => states!.at(-1))).to.deep.equal(Array(2).fill({ kind: 'opened', result: 'tested', opened: 8 }));
+    expect(tested.map(({ states }) => states!.at(-1))).to.deep.equal(
+      Array(2).fill({ kind: 'opened', result: 'tested', reason: 'frames', opened: 8 }),
+    );
     expect(site.requests.filter((url) => url.startsWith('/hit'))).to.deep.equal([]);
   });
 });

@@ -244,7 +244,8 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const opens = states !== undefined && deps.states!.kinds.includes('opened');
   // Before anything is activated, because that must not change the session.
   const cookies = opens && request.session !== undefined ? await readSession(tab) : undefined;
-  const usable = isUsable && !taken.stopped;
+  const isSaved = request.session === undefined || cookies !== undefined;
+  const usable = isUsable && !taken.stopped && isSaved;
   const connected = signals.connected || traffic.requests.connected();
   const isSealed =
     opens &&

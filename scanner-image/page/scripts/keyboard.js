@@ -350,8 +350,13 @@ function brokenSkipLink(element) {
   const href = element === null || nameOf(element) !== 'a' ? null : attributeOf(element, 'href');
   if (!/^#[^/!]/.test(href ?? '') || href === '#top') return false;
   if (!SKIP_LINK.test(attributeOf(element, 'aria-label') ?? element.textContent)) return false;
-  const id = decodeURIComponent(href.slice(1));
-  return document.getElementById(id) === null && document.getElementsByName(id).length === 0;
+  const names = [href.slice(1)];
+  try {
+    names.push(decodeURIComponent(names[0]));
+  } catch {
+    // Not in UTF-8, such as %E9: browsers find only what has that name as it stands.
+  }
+  return names.every((name) => document.getElementById(name) === null && document.getElementsByName(name).length === 0);
 }
 
 /** What the walk found, as JSON. @param total limits the HTML of the results, in characters */

@@ -33,11 +33,14 @@ const activeElement = () => {
   return active;
 };
 
+/** Whether an element is part of a question for consent. The page itself only says how that was answered, such as `cookies-not-set`. */
+const isConsent = (at) =>
+  !['html', 'body'].includes(nameOf(at)) && ['id', 'class'].some((name) => CONSENT.test(attributeOf(at, name) ?? ''));
+
 /** Whether an element may do more than open something. */
 function acts(element) {
   const name = nameOf(element);
-  if (isIn(element, '[data-curbcut-skip]') || within(element, ({ id }) => CONSENT.test(id))) return true;
-  if (within(element, (at) => CONSENT.test(attributeOf(at, 'class') ?? ''))) return true;
+  if (isIn(element, '[data-curbcut-skip]') || within(element, isConsent)) return true;
   if (name === 'a' || name === 'area') return !/^(?:#.*)?$/s.test(attributeOf(element, 'href') ?? '');
   if (name === 'button') return element.form !== null && element.type !== 'button';
   return name === 'input' && /^(?:submit|reset|image|file)$/.test(element.type);

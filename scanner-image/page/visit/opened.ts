@@ -7,7 +7,7 @@ import { type PageState, type ReportViolation, UNOPENED_REASONS, type UnopenedRe
 import { wordsIn } from '../../../report/words/words.ts';
 import { destructiveWordsOf } from '../../crawl/destructive.ts';
 import { type AxeResults, toPageFindings } from '../axe/results.ts';
-import { evaluate, EvaluationFailed } from '../scripts/source.ts';
+import { evaluate, EvaluationFailed, evaluationFailed } from '../scripts/source.ts';
 import { takePictures } from './pictures.ts';
 import { sealTab } from './seal.ts';
 import { ELEMENTS_MAX, type Found, knownOf, onlyNew, SETTLE, type StateRules, type StatesTab, type TestedPage } from './states.ts';
@@ -70,7 +70,9 @@ export async function testOpened(tab: StatesTab, rules: StateRules, page: Opened
       await frame.whileAlive(evaluate<string>(world, 'curbcut.findTriggers()'), clock.left(), 'opening'),
     ) as Trigger[];
     if (triggers.length === 0) return end('nothing');
-    if (!(await frame.whileAlive(sealTab(tab), clock.left(), 'sealing the tab'))) return end('skipped', 'failed', true);
+    // A frame may be removed meanwhile.
+    if (!(await frame.whileAlive(sealTab(tab).catch(evaluationFailed), clock.left(), 'sealing the tab')))
+      return end('skipped', 'failed', true);
     found.opened = await openAll(tab, rules, page, triggers);
     return true;
   } catch (error) {
@@ -84,7 +86,7 @@ async function openAll(tab: StatesTab, rules: StateRules, page: OpenedPage, trig
   const began = clock.spent();
   const left = (): number => Math.min(OPENED_MS - clock.spent() + began, clock.left());
   const within = <T>(promise: Promise<T>): Promise<T> => tab.frame.whileAlive(promise, clock.left(), 'opening a part');
-  const opened: OpenedParts = { parts: [], unopened: {} };
+  const opened: OpenedParts = { parts: [], unopened: {}, leavesFrames: page.facts.frames.length > 0 };
   let isStuck = false;
   /** What could not be closed again. */
   const stillOpen: { click: string }[] = [];
@@ -124,7 +126,7 @@ export function takeOpened(visited: VisitedStates, atRest: Found, counted: boole
   const taken = { ...visited, alsoIn: new Map(visited.alsoIn) };
   const before = (list: 'violations' | 'needsReview'): ReportViolation[] => [...atRest[list], ...visited[list]];
   const keys = knownOf({ violations: before('violations'), needsReview: before('needsReview') }, counted);
-  const { parts } = visited.opened;
+  const { parts, leavesFrames } = visited.opened;
   const unopened = { ...visited.opened.unopened };
   let opened = 0;
   for (const { signature, state, found, pictures } of parts) {
@@ -140,6 +142,7 @@ export function takeOpened(visited: VisitedStates, atRest: Found, counted: boole
   const state: PageState = {
     kind: 'opened',
     result: parts.length > 0 ? 'tested' : 'nothing',
+    ...(leavesFrames && { reason: 'frames' as const }),
     ...(opened > 0 && { opened }),
     ...(reasons.length > 0 && { unopened: reasons }),
   };

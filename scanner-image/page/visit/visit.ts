@@ -105,6 +105,8 @@ export interface OpenedPart {
 export interface OpenedParts {
   parts: OpenedPart[];
   unopened: Partial<Record<UnopenedReason, number>>;
+  /** Whether the page has frames, in which nothing is opened. */
+  leavesFrames: boolean;
 }
 
 export interface VisitRequest {
