@@ -222,8 +222,14 @@ const RIGHT: readonly [name: string, page: string][] = [
     page('<div class="m"><p>Text</p></div>' + A, '.m { height: 100px; overflow: auto } .m p { height: 900px } .m:focus { outline: 0 }'),
   ],
   [
-    'a timer that opens a page',
-    page(A + B + script("addEventListener('keydown', () => setTimeout(() => { location.href = '/elsewhere' }, 10), { once: true })")),
+    'timers that open a page',
+    page(
+      A +
+        B +
+        script(
+          "onkeydown = () => { onkeydown = null; for (const ms of [10, 550, 600]) setTimeout(() => { location.href = '/elsewhere' }, ms) }",
+        ),
+    ),
   ],
   ['an address that changes within the page', page(A + "<button onfocus=\"history.replaceState(null, '', '?x')\">X</button>" + B)],
 ];

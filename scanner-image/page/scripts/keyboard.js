@@ -17,6 +17,8 @@ const STAYS = { usual: 3, date: 8, player: 13 };
 /** How long a page gets to show what it shows late, in milliseconds, and for how many stops if it shows nothing late. */
 const LATE_MS = 300;
 const LATE_TRIES = 3;
+/** Longer than two waits for what the page does late, in milliseconds. */
+const REPEATS_MS = 1000;
 /** How long it may keep a mark after the focus has left, in milliseconds. */
 const FADE_MS = 400;
 /** More elements around a stop are not compared. */
@@ -24,7 +26,7 @@ const AROUND_MAX = 100;
 const IN_WINDOW_MAX = 1000;
 /** A form is sent a little after the focus. So the last stops are suspected too. */
 const LAST_STOPS = 3;
-const SUSPECTS_MAX = 8;
+const SUSPECTS_MAX = 5;
 /** A frame in which the browser draws nothing, in milliseconds. */
 const FRAME_MS = 100;
 
@@ -235,16 +237,17 @@ async function* keys() {
   walk.complete = how === 'complete';
   if (how === 'limit') walk.left = unreached().length;
   if (walk.complete && unreached().length > 0) walk.complete = (yield* round('Shift+Tab')) === 'complete';
-  // A timer may have done it, or one of the stops before.
-  if (walk.suspects.size === 0 || (yield* isLedAway(blur))) return;
-  for (const element of walk.suspects) if (yield* isLedAway(() => focusOn(element))) walk.moved.add(element);
+  // A timer may have done it, or one of the stops before. One that repeats fires within the first of these waits, or not in both of the others.
+  if (walk.suspects.size === 0 || (yield* isLedAway(null, REPEATS_MS))) return;
+  for (const element of walk.suspects) if ((yield* isLedAway(element)) && (yield* isLedAway(element))) walk.moved.add(element);
 }
 
-/** Whether the page opens another one, or a window, after a change of the focus. */
-async function* isLedAway(change) {
+/** Whether the page opens another one, or a window, after an element receives the focus. Null: without a focus. */
+async function* isLedAway(element, ms = LATE_MS) {
+  blur();
   walk.led = false;
-  change();
-  await later(LATE_MS);
+  if (element !== null) focusOn(element);
+  await later(ms);
   yield '';
   return walk.led;
 }
