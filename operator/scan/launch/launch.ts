@@ -10,7 +10,6 @@ import * as reasons from '../policy/condition-reasons.ts';
 import { uploadSlots } from '../policy/pods.ts';
 import { reservedPages, secondsToRun, UPLOAD_GRACE_SECONDS } from '../policy/facts.ts';
 import { traceLaunch } from '../traces.ts';
-import { isForbiddenByCluster } from '../../../platform/kubernetes/kubernetes.ts';
 import { errorMessage } from '../../../platform/errors.ts';
 import { siteOf } from '../../../core/scan/site.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
@@ -57,8 +56,10 @@ async function createChildren(context: OperatorContext, launch: Launch, now: Dat
     const team = context.bus.issueTeam(launch.scanId, launch.scan.status?.pods ?? 1, grants.uploadDeadline) ?? [];
     const input = podInput(launch, settings.pod, grants);
     await children.createSecret(buildSecret(launch, job, { ...input, ...(team.length > 1 && { team: team[0] }) }), signal);
+    const resumed = await children.resumeJob(job, signal);
+    // Afterwards, so that they do not take the room that the first pod needs.
     await createHelpers(context, launch, { job, input, team: team.slice(1) }, signal);
-    return await children.resumeJob(job, signal);
+    return resumed;
   } catch (error) {
     // Otherwise, as after a crash, the next attempt deletes it.
     await children.removeJob(job, signal).catch(() => undefined);
@@ -66,7 +67,7 @@ async function createChildren(context: OperatorContext, launch: Launch, now: Dat
   }
 }
 
-/** Creates the pods that visit pages for the first one. It visits the pages of those that the cluster refuses. */
+/** Creates the pods that visit pages for the first one, as far as that succeeds. The first one visits the pages of the others. */
 async function createHelpers(
   { children, settings, recorder }: OperatorContext,
   launch: Launch,
@@ -81,7 +82,6 @@ async function createHelpers(
       await children.createHelper(buildJob(own, settings.scanner, { index: place.index, owner: ownerOf(job) }), signal);
     }
   } catch (error) {
-    if (!(error instanceof ChildRefused) && !isForbiddenByCluster(error)) throw error;
     recorder.event(launch.scan, 'Warning', 'HelperRefused', `The scan has fewer pods than it may have: ${errorMessage(error)}`);
   }
 }
