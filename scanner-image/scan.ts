@@ -199,7 +199,9 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
       closed: close(),
     };
   } catch (error) {
-    await Promise.all([close(), team?.close()]);
+    // After any other failure the Job starts another pod 0.
+    const isOver = error instanceof ScanFailed || deps.stop?.aborted === true;
+    await Promise.all([close(), team?.close(isOver)]);
     throw error;
   }
 }

@@ -134,20 +134,22 @@ describe('a crawl', () => {
     expect(site.started).to.have.length(10);
   });
 
-  it('visits pages with the helpers that are there, and those of a lost one again', async () => {
+  it('visits pages with the helpers that are there, and itself those that they do not visit', async () => {
     const helpers = [{ index: 1, workers: 2 }];
     const site = await start(6, 1, null, () => helpers);
     await site.end('/');
     expect(site.workers()).to.deep.equal([0, 1000, 1001]);
-    helpers.pop();
     await site.lose('/2');
+    expect(site.inProgress()).to.deep.equal(['/1', '/3', '/4']);
+    helpers.pop();
     await site.end('/1');
-    expect(site.inProgress()).to.deep.equal(['/3', '/2']);
+    expect(site.inProgress()).to.deep.equal(['/3', '/4', '/2']);
     site.endTime();
     await site.lose('/3');
     await site.end('/2');
-    expect(site.processed).to.deep.equal(['/', '/1', '/2', '/3']);
-    expect((await site.pages()).map(({ tested }) => tested)).to.deep.equal([true, true, true, false, false, false, false]);
+    await site.end('/4');
+    expect(site.processed).to.deep.equal(['/', '/1', '/2', '/3', '/4']);
+    expect((await site.pages()).map(({ tested }) => tested)).to.deep.equal([true, true, true, false, true, false, false]);
   });
 
   it('tests a list of addresses in its order, and nothing that links name', async () => {

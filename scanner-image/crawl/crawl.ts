@@ -192,7 +192,7 @@ function createVisits(
   const busy = new Map<number, Promise<number>>();
   /** What the pages of workers wait for. */
   const waiting = new Map<number, 'site' | 'rest'>();
-  /** The pages of helpers that were lost. */
+  /** The pages that helpers did not visit. This pod does: what fails with one helper would fail with the next. */
   const again: Candidate[] = [];
   let wake = Promise.withResolvers<null>();
 
@@ -228,7 +228,7 @@ function createVisits(
     for (let worker = first; worker < first + most + SPARE_WORKERS.site + SPARE_WORKERS.rest; worker++) {
       if ([...busy.keys()].filter(isOwn).length - spare('site') - spare('rest') >= most) return;
       if (busy.has(worker)) continue;
-      const candidate = again.shift() ?? (isLast ? null : frontier.take());
+      const candidate = (pod === 0 ? again.shift() : undefined) ?? (isLast ? null : frontier.take());
       if (candidate === null) return;
       busy.set(worker, visit(worker, candidate));
     }

@@ -8,8 +8,19 @@ import { refusalBy, type SiteRules } from '../crawl/site.ts';
 import type { Team } from '../../core/protocol/pod-messages.ts';
 import type { Pool } from '../page/browser/pool.ts';
 import type { PictureBudget } from '../page/visit/pictures.ts';
+import type { Visit } from '../page/visit/visit.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
-import { connectTeam, createJoiner, decode, encode, type FromHelper, partsOf, type RemoteRequest, type ToHelper } from './wire.ts';
+import {
+  connectTeam,
+  createJoiner,
+  decode,
+  encode,
+  type FromHelper,
+  onReconnect,
+  partsOf,
+  type RemoteRequest,
+  type ToHelper,
+} from './wire.ts';
 
 const READY_MS = 1_000;
 /** The most bytes of answers that are kept for a pod 0 that starts again, compressed. */
@@ -35,13 +46,16 @@ export async function help({ team, options, workers, pool, pictures, log, signal
   const slots = new Map<number, Promise<unknown>>();
   let rules: SiteRules | null = null;
   const send = (message: FromHelper): void => publish(connection, team, encode(message));
-  const tell = (): void => send({ kind: 'ready', workers });
+  let since = Date.now();
+  const tell = (): void => send({ kind: 'ready', workers, since });
 
   async function visit(id: number, slot: number, request: RemoteRequest, site: SiteRules): Promise<void> {
     if (request.pictures !== null) pictures?.adopt(request.pictures);
-    const visited = answers.of(request) ?? encode(await visitOf(id, slot, request, site));
-    answers.keep(request, visited);
-    publish(connection, team, encode({ kind: 'visited', id, visit: decode(visited) }));
+    const kept = answers.of(request);
+    const visited = kept === undefined ? await visitOf(id, slot, request, site) : (decode(kept) as Visit);
+    // A page that failed is visited again: its server may have asked to wait.
+    if (visited.loaded) answers.keep(request, kept ?? encode(visited));
+    send({ kind: 'visited', id, visit: visited });
   }
 
   async function visitOf(
@@ -79,9 +93,15 @@ export async function help({ team, options, workers, pool, pictures, log, signal
   connection.subscribe(toHelper(team.subject, team.index), {
     callback(error, message) {
       const whole = error === null ? join(message.data) : null;
-      if (whole !== null) take(decode(whole) as ToHelper);
+      try {
+        if (whole !== null) take(decode(whole) as ToHelper);
+      } catch (error) {
+        // Thrown on, it would end the reading of the connection.
+        log.warn({ err: error }, 'message of pod 0 refused');
+      }
     },
   });
+  void onReconnect(connection, () => (since = Date.now()));
   for (let slot = 0; slot < workers; slot++) pool.prepare(slot);
   const telling = setInterval(tell, READY_MS);
   tell();

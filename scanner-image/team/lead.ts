@@ -3,11 +3,22 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { fromHelper, toHelper } from '../../core/protocol/subjects.ts';
 import type { Team } from '../../core/protocol/pod-messages.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { withTimeLimit } from '../../platform/time-limits.ts';
 import type { Visit, VisitRequest } from '../page/visit/visit.ts';
 import type { SiteRules } from '../crawl/site.ts';
-import { connectTeam, createJoiner, decode, encode, type FromHelper, partsOf, type RemoteRequest, type ToHelper } from './wire.ts';
+import {
+  connectTeam,
+  createJoiner,
+  decode,
+  encode,
+  type FromHelper,
+  onReconnect,
+  partsOf,
+  type RemoteRequest,
+  type ToHelper,
+} from './wire.ts';
 
-/** The helper does not answer any more. Another worker visits its page. */
+/** The helper does not visit the page. Pod 0 does. */
 export class HelperLost extends Error {
   override readonly name = 'HelperLost';
 }
@@ -17,16 +28,20 @@ const LOST_MS = 10_000;
 const CHECK_MS = 1_000;
 /** How much longer than its page's time a visit of a helper may take, in milliseconds: it may wait for the visit before it. */
 const MARGIN_MS = 30_000;
+/** How long the last messages may take, in milliseconds. A half-open connection would be noticed only after minutes. */
+const CLOSE_MS = 2_000;
 
 interface Helper {
   workers: number;
+  since: number;
   heardAt: number;
   /** The text of the rules that it was told. */
   rules: string | null;
 }
 
 interface Sent {
-  helper: number;
+  index: number;
+  helper: Helper;
   until: number;
   onWaiting: VisitRequest['onWaiting'];
   visited: PromiseWithResolvers<Visit>;
@@ -39,8 +54,8 @@ export interface TeamLead {
   onChange: () => void;
   /** Lets a helper visit a page. @throws HelperLost */
   visit(helper: number, slot: number, request: RemoteRequest & Pick<VisitRequest, 'onWaiting'>, rules: SiteRules): Promise<Visit>;
-  /** Ends the helpers, and closes the connection. */
-  close(): Promise<void>;
+  /** Closes the connection. @param isOver ends the helpers too, which otherwise wait for a pod 0 that starts again. Default: true */
+  close(isOver?: boolean): Promise<void>;
 }
 
 /** Starts to listen for helpers. Without a bus there are none, and pod 0 visits every page. */
@@ -52,7 +67,7 @@ export function leadTeam(team: Team, log: Logger, now: () => number = () => perf
   let closed = false;
   let ids = 0;
 
-  const opening = connectTeam(team, 'curbcut-scanner-lead').then(
+  connectTeam(team, 'curbcut-scanner-lead').then(
     (opened) => {
       if (closed) return opened.close();
       connection = opened;
@@ -61,6 +76,7 @@ export function leadTeam(team: Team, log: Logger, now: () => number = () => perf
           if (error === null) take(message.subject, message.data);
         },
       });
+      void onReconnect(opened, () => helpers.clear());
       for (let index = 1; index < team.pods; index++) send(index, { kind: 'hello' });
       return undefined;
     },
@@ -83,19 +99,23 @@ export function leadTeam(team: Team, log: Logger, now: () => number = () => perf
 
   function hear(index: number, message: FromHelper): void {
     const known = helpers.get(index);
-    if (known !== undefined) known.heardAt = now();
     if (message.kind === 'ready') {
-      if (known !== undefined) return;
-      helpers.set(index, { workers: Math.min(8, Math.max(1, Math.trunc(message.workers))), heardAt: now(), rules: null });
+      const { workers, since } = message;
+      if (known?.since === since) known.heardAt = now();
+      // Of two pods, such as one on a lost node and its replacement, the newer one counts.
+      if (known !== undefined && !(since > known.since)) return;
+      helpers.set(index, { workers: Math.min(8, Math.max(1, Math.trunc(workers))), since, heardAt: now(), rules: null });
       log.info({ helper: index }, 'helper is there');
       return lead.onChange();
     }
     const waiting = sent.get(message.id);
-    if (waiting?.helper !== index) return;
+    if (waiting?.index !== index) return;
     if (message.kind === 'waiting') return waiting.onWaiting?.(message.waits);
     sent.delete(message.id);
-    if (message.visit === null) waiting.visited.reject(new HelperLost(`helper ${index} could not visit the page`));
-    else waiting.visited.resolve(message.visit);
+    if (message.visit !== null) return waiting.visited.resolve(message.visit);
+    // Until it says again that it is there, so that one that cannot work does not take page after page.
+    if (known === waiting.helper) helpers.delete(index);
+    waiting.visited.reject(new HelperLost(`helper ${index} could not visit the page`));
   }
 
   function send(index: number, message: ToHelper): void {
@@ -106,12 +126,12 @@ export function leadTeam(team: Team, log: Logger, now: () => number = () => perf
     for (const [index, { heardAt }] of helpers)
       if (now() - heardAt > LOST_MS) {
         helpers.delete(index);
-        log.warn({ helper: index }, 'helper lost; other workers visit its pages');
+        log.warn({ helper: index }, 'helper lost; this pod visits its pages');
       }
-    for (const [id, { helper, until, visited }] of sent)
-      if (!helpers.has(helper) || now() > until) {
+    for (const [id, { index, helper, until, visited }] of sent)
+      if (helpers.get(index) !== helper || now() > until) {
         sent.delete(id);
-        visited.reject(new HelperLost(`helper ${helper} does not answer`));
+        visited.reject(new HelperLost(`helper ${index} does not answer`));
       }
   }, CHECK_MS);
   checking.unref();
@@ -123,22 +143,28 @@ export function leadTeam(team: Team, log: Logger, now: () => number = () => perf
       const helper = helpers.get(index);
       if (helper === undefined) return Promise.reject(new HelperLost(`helper ${index} is gone`));
       const text = JSON.stringify(rules);
-      if (helper.rules !== text) send(index, { kind: 'rules', rules });
-      helper.rules = text;
       const id = ++ids;
+      try {
+        if (helper.rules !== text) send(index, { kind: 'rules', rules });
+        helper.rules = text;
+        send(index, { kind: 'visit', id, slot, request });
+      } catch (error) {
+        // The bus has refused the connection for good, or the message.
+        helpers.delete(index);
+        return Promise.reject(new HelperLost(`helper ${index} cannot be reached`, { cause: error }));
+      }
       const visited = Promise.withResolvers<Visit>();
-      sent.set(id, { helper: index, until: now() + 2 * request.largeBudgetMs + MARGIN_MS, onWaiting, visited });
-      send(index, { kind: 'visit', id, slot, request });
+      sent.set(id, { index, helper, until: now() + 2 * request.largeBudgetMs + MARGIN_MS, onWaiting, visited });
       return visited.promise;
     },
-    async close() {
+    async close(isOver = true) {
       closed = true;
       clearInterval(checking);
       for (const { visited } of sent.values()) visited.reject(new HelperLost('the scan has ended'));
       sent.clear();
-      for (let index = 1; index < team.pods; index++) send(index, { kind: 'end' });
-      await connection?.drain().catch(() => undefined);
-      void opening;
+      if (connection === null || connection.isClosed()) return;
+      if (isOver) for (let index = 1; index < team.pods; index++) send(index, { kind: 'end' });
+      await withTimeLimit(connection.drain(), CLOSE_MS, 'ending the helpers').catch(() => connection?.close());
     },
   };
   return lead;

@@ -24,8 +24,11 @@ export type ToHelper =
   | { kind: 'end' };
 
 export type FromHelper =
-  /** It is there, and can visit so many pages at a time. Repeated, so that its end is noticed. */
-  | { kind: 'ready'; workers: number }
+  /**
+   * It is there, and can visit so many pages at a time. Repeated, so that its end is noticed. `since`, in milliseconds since the epoch,
+   * changes when it may have missed messages: it is a new pod, or was disconnected.
+   */
+  | { kind: 'ready'; workers: number; since: number }
   | { kind: 'waiting'; id: number; waits: 'site' | 'rest' | null }
   /** `visit` null: it failed for a reason that says nothing about the page. */
   | { kind: 'visited'; id: number; visit: Visit | null };
@@ -95,3 +98,8 @@ export const connectTeam = ({ url, jwt, seed }: Team, name: string): Promise<Nat
     ignoreClusterUpdates: true,
     waitOnFirstConnect: true,
   });
+
+/** Calls back after each new connection: messages of the one before may be lost. Ends with the last connection. */
+export async function onReconnect(connection: NatsConnection, call: () => void): Promise<void> {
+  for await (const { type } of connection.status()) if (type === 'reconnect') call();
+}

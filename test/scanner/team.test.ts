@@ -87,7 +87,11 @@ describe('a scan in several pods', () => {
   }).timeout(100_000);
 
   it('keeps what a helper has visited for a pod 0 that starts again, and notices that a helper is lost', async () => {
-    const site = await openSite({ '/': html(FAULT), '/slow': () => undefined });
+    const site = await openSite({
+      '/': html(FAULT),
+      '/slow': () => undefined,
+      '/busy': (_request, response) => void response.writeHead(429).end(),
+    });
     const team = teamOf();
     const helper = startHelper(site.origin, team[1]!);
     const rules = { start: site.origin, origin: site.origin, own: null, further: [] };
@@ -108,8 +112,22 @@ describe('a scan in several pods', () => {
     const again = await lead(() => ms);
     expect(await again.visit(1, 0, request, rules)).to.deep.equal(first);
     expect(site.hits('/')).to.equal(1);
-    helper.stop.abort(new Error('evicted'));
-    await helper.ended.catch(() => undefined);
+    const busy = { ...request, url: new URL('/busy', site.origin) };
+    for (const hits of [1, 2]) {
+      expect(await again.visit(1, 0, busy, rules)).to.include({ status: 429 });
+      expect(site.hits('/busy')).to.equal(hits);
+    }
+    const evict = async ({ stop, ended }: typeof helper): Promise<void> => {
+      stop.abort(new Error('evicted'));
+      await ended.catch(() => undefined);
+    };
+    // Its successor does not have the rules that it was sent.
+    await evict(helper);
+    const come = new Promise<void>((resolve) => (again.onChange = resolve));
+    const successor = startHelper(site.origin, team[1]!);
+    await come;
+    expect(await again.visit(1, 0, busy, rules)).to.include({ status: 429 });
+    await evict(successor);
     const lost = again.visit(1, 0, { ...request, url: new URL('/slow', site.origin) }, rules);
     ms = 60_000;
     expect(await lost.catch((error: unknown) => error)).to.be.instanceOf(HelperLost);
