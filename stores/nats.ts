@@ -1,4 +1,5 @@
 /** The message bus over NATS. Messages only make results arrive sooner, so every failure here is harmless. */
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Logger } from '../platform/logger.ts';
 import { currentOf, type Credential } from '../platform/setting-files.ts';
@@ -85,7 +86,8 @@ export function createMessageBus({ url, podUrl = url, credentialsFile, signingSe
 
     issueTeam(scanId, pods, expiresAt) {
       if (signer === null) return null;
-      const subject = teamSubject(scanId);
+      // Pods of an earlier Job of the scan may still run on a lost node.
+      const subject = `${teamSubject(scanId)}.${randomBytes(8).toString('hex')}`;
       return Array.from({ length: pods }, (_, index) => {
         const [publish, subscribe] =
           index === 0 ? [toHelper(subject, '*'), fromHelper(subject, '*')] : [fromHelper(subject, index), toHelper(subject, index)];

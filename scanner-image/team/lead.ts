@@ -1,4 +1,5 @@
 /** Pod 0's side of a scan of several pods: the helpers that are there, and the visits that they make. */
+import { randomInt } from 'node:crypto';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { fromHelper, toHelper } from '../../core/protocol/subjects.ts';
 import type { Team } from '../../core/protocol/pod-messages.ts';
@@ -65,7 +66,8 @@ export function leadTeam(team: Team, log: Logger, now: () => number = () => perf
   const joiners = new Map<number, ReturnType<typeof createJoiner>>();
   let connection: NatsConnection | null = null;
   let closed = false;
-  let ids = 0;
+  // A helper may still work for a pod 0 that was lost, whose numbers must not be those of this one.
+  let ids = randomInt(2 ** 47);
 
   connectTeam(team, 'curbcut-scanner-lead').then(
     (opened) => {

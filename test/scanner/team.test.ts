@@ -12,7 +12,8 @@ import type { ReportPage } from '../../report/schema/page.ts';
 import { helpScan, runScan } from '../../scanner-image/scan.ts';
 import { EVERY_WAIT } from '../../scanner-image/crawl/wait-history.ts';
 import { HelperLost, leadTeam, type TeamLead } from '../../scanner-image/team/lead.ts';
-import { connectTeam } from '../../scanner-image/team/wire.ts';
+import { connectTeam, decode, encode, type FromHelper, partsOf, type ToHelper } from '../../scanner-image/team/wire.ts';
+import type { Visit } from '../../scanner-image/page/visit/visit.ts';
 import { createMessageBus, type MessageBus } from '../../stores/nats.ts';
 import { eventually } from '../api/context.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
@@ -133,6 +134,39 @@ describe('a scan in several pods', () => {
     expect(await lost.catch((error: unknown) => error)).to.be.instanceOf(HelperLost);
     expect(again.helpers()).to.deep.equal([]);
     await Promise.all([...leads.map((one) => one.close()), site.close()]);
+  });
+
+  it('takes no answer that was meant for a pod 0 before', async () => {
+    const team = teamOf();
+    const { subject } = team[1]!;
+    const helper = await connectTeam(team[1]!, 'test');
+    const say = (message: FromHelper): void => helper.publish(fromHelper(subject, 1), partsOf(encode(message))[0]);
+    const asked: number[] = [];
+    helper.subscribe(toHelper(subject, 1), {
+      callback(_error, { data }) {
+        const message = decode(data.subarray(1)) as ToHelper;
+        if (message.kind === 'hello') say({ kind: 'ready', workers: 1, since: 1 });
+        if (message.kind !== 'visit') return;
+        asked.push(message.id);
+        // The first one is answered when the second pod 0 asks.
+        if (asked.length > 1) for (const id of asked) say({ kind: 'visited', id, visit: { for: id } as unknown as Visit });
+      },
+    });
+    await helper.flush();
+    const request = { url: new URL('http://site.test'), test: true, plan: EVERY_WAIT, budgetMs: 1, largeBudgetMs: 30_000 };
+    const ask = async (): Promise<{ led: TeamLead; visited: Promise<Visit> }> => {
+      const led = leadTeam(team[0]!, silentLogger);
+      await new Promise<void>((resolve) => (led.onChange = resolve));
+      const rules = { start: 'http://site.test', origin: 'http://site.test', own: null, further: [] };
+      return { led, visited: led.visit(1, 0, { ...request, testsStates: false, pictures: null }, rules) };
+    };
+    const before = await ask();
+    before.visited.catch(() => undefined);
+    await eventually('the first question', () => asked.length === 1);
+    const after = await ask();
+    expect(await after.visited).to.deep.equal({ for: asked[1] });
+    expect(asked[1]).not.to.equal(asked[0]);
+    await Promise.all([before.led.close(), after.led.close(), helper.close()]);
   });
 
   it('lets each pod speak only for itself', async () => {
