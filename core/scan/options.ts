@@ -214,9 +214,10 @@ export const CRAWL_LABELS = {
 export const HTTP_CRAWL_RULES = Object.keys(CRAWL_LABELS) as (keyof typeof CRAWL_LABELS)[];
 
 /** The most pods that a scan can use. The pages of a session are opened by one browser. */
-export function podsWanted({ parallelism = 1, maxPages = 5, crawl, auth }: Partial<GivenOptions> & { auth?: unknown }): number {
-  const hasSession = auth !== undefined || (crawl?.consent ?? 'keep') !== 'keep' || (crawl?.prepare ?? []).length > 0;
-  return hasSession ? 1 : Math.min(parallelism, maxPages);
+export function podsWanted(given: GivenOptions & { auth?: unknown }): number {
+  if ((given.parallelism ?? 1) === 1 || given.auth !== undefined) return 1;
+  const { parallelism = 1, maxPages, crawl } = withDefaults(given);
+  return crawl.consent !== 'keep' || crawl.prepare.length > 0 ? 1 : Math.min(parallelism, maxPages);
 }
 
 /**

@@ -68,10 +68,10 @@ export function sitesTask({ stores: { organisations, scans, sites } }: OperatorC
         const rows = await scans.unlisted(batch);
         const ids = rows.map(({ id }) => id);
         await sites.record(rows);
-        await organisations.recordStarts(rows);
         const kept = await rowsOf(scans, ids);
         const erased = ids.filter((id, at) => kept.get(id)?.organisation !== rows[at]!.organisation);
         if (erased.length > 0) await sites.without(erased);
+        await organisations.recordStarts(rows.filter(({ id }) => !erased.includes(id)));
         await scans.listed(ids);
         if (rows.length < batch) break;
         signal.throwIfAborted();

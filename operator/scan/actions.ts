@@ -67,7 +67,9 @@ export async function execute(context: OperatorContext, action: Action, step: St
       if (!launched.ok) return writeEnd(context, launched.end, step);
       Object.assign(state, { launched: true, statusAt: now });
       recorder.event(scan, 'Normal', 'Launched', `Created Job ${launched.job.metadata.name}.`);
-      return scan;
+      const { pods } = launched;
+      // Gives back the places of pods that there are not.
+      return pods === undefined || pods === (scan.status?.pods ?? 1) ? scan : patchStatus({ pods: pods > 1 ? pods : null });
     }
     case 'requeue': {
       const written = await patchStatus(action.status);

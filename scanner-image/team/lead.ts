@@ -48,6 +48,13 @@ interface Sent {
   visited: PromiseWithResolvers<Visit>;
 }
 
+/** Whether an answer may be a visit. Helpers open hostile pages. */
+const isVisit = (visit: Visit): boolean =>
+  typeof visit.durationMs === 'number' &&
+  (visit.loaded
+    ? visit.finalUrl instanceof URL && Array.isArray(visit.facts?.links) && Array.isArray(visit.pictures) && Array.isArray(visit.caveats)
+    : typeof visit.message === 'string' && typeof visit.reason === 'string');
+
 export interface TeamLead {
   /** The helpers that are there, with the number of pages that each visits at a time. */
   helpers(): { index: number; workers: number }[];
@@ -114,7 +121,7 @@ export function leadTeam(team: Team, log: Logger, now: () => number = () => perf
     if (waiting?.index !== index) return;
     if (message.kind === 'waiting') return waiting.onWaiting?.(message.waits);
     sent.delete(message.id);
-    if (message.visit !== null) return waiting.visited.resolve(message.visit);
+    if (message.visit !== null && isVisit(message.visit)) return waiting.visited.resolve(message.visit);
     // Until it says again that it is there, so that one that cannot work does not take page after page.
     if (known === waiting.helper) helpers.delete(index);
     waiting.visited.reject(new HelperLost(`helper ${index} could not visit the page`));

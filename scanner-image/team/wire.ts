@@ -37,7 +37,7 @@ export type FromHelper =
 const PART_BYTES = TEAM_MESSAGE_MAX_BYTES - 1;
 /** The most bytes of a message, compressed and not. Its pod opens hostile pages. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;
-const TEXT_BYTES = 256 * 1024 * 1024;
+const TEXT_BYTES = 64 * 1024 * 1024;
 
 /** The values of visits that JSON does not have. */
 function tagged(this: Record<string, unknown>, key: string, value: unknown): unknown {
@@ -58,7 +58,12 @@ function untagged(_key: string, value: unknown): unknown {
   return value;
 }
 
-export const encode = (message: unknown): Buffer => gzipSync(JSON.stringify(message, tagged), { level: 1 });
+/** @throws RangeError if the message is too large for `createJoiner` */
+export function encode(message: unknown): Buffer {
+  const encoded = gzipSync(JSON.stringify(message, tagged), { level: 1 });
+  if (encoded.byteLength > MESSAGE_BYTES) throw new RangeError(`a message of ${encoded.byteLength} bytes is too large for other pods`);
+  return encoded;
+}
 /** @throws Error if the text is too large, or malformed */
 export const decode = (bytes: Uint8Array): unknown =>
   JSON.parse(gunzipSync(bytes, { maxOutputLength: TEXT_BYTES }).toString('utf8'), untagged);

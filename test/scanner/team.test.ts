@@ -17,6 +17,7 @@ import type { Visit } from '../../scanner-image/page/visit/visit.ts';
 import { createMessageBus, type MessageBus } from '../../stores/nats.ts';
 import { eventually } from '../api/context.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
+import { loadedVisit } from '../support/loaded-visit.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { openGeneratedSite } from './fixtures/generated-site.ts';
 import { inSharedBrowser } from './shared-browser.ts';
@@ -149,7 +150,7 @@ describe('a scan in several pods', () => {
         if (message.kind !== 'visit') return;
         asked.push(message.id);
         // The first one is answered when the second pod 0 asks.
-        if (asked.length > 1) for (const id of asked) say({ kind: 'visited', id, visit: { for: id } as unknown as Visit });
+        if (asked.length > 1) for (const id of asked) say({ kind: 'visited', id, visit: loadedVisit(new URL(`https://a.test/${id}`)) });
       },
     });
     await helper.flush();
@@ -164,7 +165,9 @@ describe('a scan in several pods', () => {
     before.visited.catch(() => undefined);
     await eventually('the first question', () => asked.length === 1);
     const after = await ask();
-    expect(await after.visited).to.deep.equal({ for: asked[1] });
+    expect(await after.visited)
+      .to.have.property('finalUrl')
+      .that.deep.equals(new URL(`https://a.test/${asked[1]}`));
     expect(asked[1]).not.to.equal(asked[0]);
     await Promise.all([before.led.close(), after.led.close(), helper.close()]);
   });

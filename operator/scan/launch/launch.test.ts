@@ -119,7 +119,7 @@ describe('the launch of a scan', () => {
   it('creates a Job with a Secret of its own for each further pod, and does without those that the cluster refuses', async () => {
     const withPods = { ...SCAN, status: { ...SCAN.status, pods: 3 } };
     const { requests, secrets, helpers, launch, job } = launcherOver();
-    expect(await launch(withPods)).to.have.property('ok', true);
+    expect(await launch(withPods)).to.include({ ok: true, pods: 3 });
     const further = ['POST secrets', 'POST jobs'];
     expect(requests).to.deep.equal(['POST jobs', 'POST secrets', 'PATCH jobs', ...further, ...further]);
     const inputs = secrets.map(({ data }) => JSON.parse(Buffer.from(data['scan.json']!, 'base64').toString()) as PodInput);
@@ -131,7 +131,7 @@ describe('the launch of a scan', () => {
     }
     for (const error of [new KubernetesError(403, 'Forbidden', 'exceeded quota: scans'), new KubernetesError(500, 'InternalError', '')]) {
       const refusing = launcherOver((request) => (request === 'POST jobs' && refusing.requests.length > 1 ? error : undefined));
-      expect(await refusing.launch(withPods)).to.have.property('ok', true);
+      expect(await refusing.launch(withPods)).to.include({ ok: true, pods: 1 });
       expect(refusing.job()!.spec.suspend).to.equal(false);
       expect(refusing.helpers).to.deep.equal([]);
     }

@@ -19,7 +19,8 @@ import { CURBCUT_VERSION } from '../../../platform/version.ts';
 import type { OperatorContext } from '../../context.ts';
 import { ChildRefused, type InputSecret } from './children.ts';
 import { buildJob, childLabels, type Launch, type PodSettings } from './job.ts';
-export type Launched = { ok: true; job: Job } | { ok: false; end: reasons.EndReason };
+/** `pods`: how many the scan has. Undefined: the Job was there before. */
+export type Launched = { ok: true; job: Job; pods?: number } | { ok: false; end: reasons.EndReason };
 
 const newSecretName = (scanId: string): string => `scan-${scanId}-${randomBytes(16).toString('hex')}`;
 
@@ -36,7 +37,7 @@ export async function launch(
   const seconds = secondsToRun(reservedPages(scan), context.settings.runTime);
   const what: Launch = { scan, scanId, organisation: row.organisation, seconds, secretName: newSecretName(scanId), metadata: row.metadata };
   try {
-    return { ok: true, job: await createChildren(context, what, now, signal) };
+    return { ok: true, ...(await createChildren(context, what, now, signal)) };
   } catch (error) {
     if (!(error instanceof ChildRefused)) throw error;
     return { ok: false, end: error.kind === 'taken' ? reasons.nameTaken(error.message) : reasons.launchRefused(error.message) };
@@ -47,19 +48,25 @@ export async function launch(
  * Creates the Job first, so that it owns the Secret. It is suspended until the operator's own Secret was accepted, so that no pod
  * mounts a Secret of this name which someone else created in between.
  */
-async function createChildren(context: OperatorContext, launch: Launch, now: Date, signal: AbortSignal): Promise<Job> {
+async function createChildren(
+  context: OperatorContext,
+  launch: Launch,
+  now: Date,
+  signal: AbortSignal,
+): Promise<{ job: Job; pods?: number }> {
   const { children, settings } = context;
   const job = await children.createJob(launch.scan, buildJob(launch, settings.scanner), signal);
-  if (job.spec?.suspend !== true) return job;
+  if (job.spec?.suspend !== true) return { job };
   try {
     const grants = await grantsOf(context, launch, job, now);
-    const team = context.bus.issueTeam(launch.scanId, launch.scan.status?.pods ?? 1, grants.uploadDeadline) ?? [];
+    const granted = launch.scan.status?.pods ?? 1;
+    const team = granted > 1 ? (context.bus.issueTeam(launch.scanId, granted, grants.uploadDeadline) ?? []) : [];
     const input = podInput(launch, settings.pod, grants);
     await children.createSecret(buildSecret(launch, job, { ...input, ...(team.length > 1 && { team: team[0] }) }), signal);
     const resumed = await children.resumeJob(job, signal);
     // Afterwards, so that they do not take the room that the first pod needs.
-    await createHelpers(context, launch, { job, input, team: team.slice(1) }, signal);
-    return resumed;
+    const helpers = await createHelpers(context, launch, { job, input, team: team.slice(1) }, signal);
+    return { job: resumed, pods: 1 + helpers };
   } catch (error) {
     // Otherwise, as after a crash, the next attempt deletes it.
     await children.removeJob(job, signal).catch(() => undefined);
@@ -67,23 +74,29 @@ async function createChildren(context: OperatorContext, launch: Launch, now: Dat
   }
 }
 
-/** Creates the pods that visit pages for the first one, as far as that succeeds. The first one visits the pages of the others. */
+/**
+ * Creates the pods that visit pages for the first one, as far as that succeeds. The first one visits the pages of the others.
+ * @returns how many there are
+ */
 async function createHelpers(
   { children, settings, recorder }: OperatorContext,
   launch: Launch,
   { job, input, team }: { job: Job; input: PodInput; team: readonly Team[] },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<number> {
+  let created = 0;
   const { baseline: _baseline, knownIssues: _issues, cancelMark: _mark, messages: _messages, ...shared } = input;
   try {
     for (const place of team) {
       const own = { ...launch, secretName: newSecretName(launch.scanId) };
       await children.createSecret(buildSecret(own, job, { ...shared, uploads: [], team: place }), signal);
       await children.createHelper(buildJob(own, settings.scanner, { index: place.index, owner: ownerOf(job) }), signal);
+      created += 1;
     }
   } catch (error) {
     recorder.event(launch.scan, 'Warning', 'HelperRefused', `The scan has fewer pods than it may have: ${errorMessage(error)}`);
   }
+  return created;
 }
 
 /** The sites whose known issues count in a scan: its own, and the one that its baseline names, because a preview has their violations too. */
