@@ -17,7 +17,11 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.woff2': 'font/woff2',
+  '.png': 'image/png',
 };
+/** Page 1 of a report of the demo site, which `make pictures` takes. */
+export const EXAMPLE_FILE = 'report.png';
+const PICTURES = join(import.meta.dirname, '..', '..', 'docs', 'pictures');
 
 export interface Asset extends Packed {
   type: string;
@@ -36,7 +40,8 @@ export async function loadAssets(): Promise<Assets> {
   const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES).sort();
   const contents = await Promise.all(names.map(async (name) => [name, await readFile(join(FOLDER, name), 'utf8')] as const));
   const font = Buffer.from(webFont(), 'base64');
-  const files = [...contents, ['site.css', siteCss(FONT_FILE)] as const, [FONT_FILE, font] as const];
+  const example = await readFile(join(PICTURES, EXAMPLE_FILE));
+  const files = [...contents, ['site.css', siteCss(FONT_FILE)], [FONT_FILE, font], [EXAMPLE_FILE, example]] as const;
   const digest = createHash('sha256');
   for (const [name, content] of files) digest.update(`${name}\0`).update(content).update('\0');
   const version = digest.digest('hex').slice(0, 12);
@@ -60,7 +65,7 @@ interface Packed {
   br?: Buffer;
 }
 
-/** Compresses a text; a typeface is compressed already. */
+/** Compresses a text; typefaces and pictures are compressed already. */
 async function pack(content: string | Buffer): Promise<Packed> {
   if (Buffer.isBuffer(content)) return { plain: content };
   const plain = Buffer.from(content);

@@ -730,6 +730,10 @@ export const publicPages: Translated<'publicPages', 'de'> = {
       'Das Ergebnis auf einer eigenen Seite und per E-Mail',
     ],
     getIn: 'Das Ergebnis auf einer eigenen Seite und per E-Mail, in {time}',
+    example: {
+      title: 'Ein Beispiel für ein Ergebnis',
+      text: 'Seite 1 des Berichts über eine Beispiel-Website, auf Englisch: Urteil, Punktzahl und was zuerst zu beheben ist.',
+    },
     honest: {
       title: 'Was eine solche Prüfung aussagt',
       text: 'Automatische Tests finden nur einen Teil der Barrieren einer Seite. Den Rest müssen Menschen beurteilen, am besten Menschen mit Behinderungen. Ein gutes Ergebnis ist ein guter Anfang, kein Nachweis.',

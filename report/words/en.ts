@@ -701,6 +701,10 @@ export const publicPages = {
       'The result on a page of your own, and by e-mail',
     ],
     getIn: 'The result on a page of your own, and by e-mail, in {time}',
+    example: {
+      title: 'An example of a result',
+      text: 'Page 1 of the report of a demo site: the verdict, the score, and what to fix first.',
+    },
     honest: {
       title: 'What a test like this can tell you',
       text: 'Automated tests find only part of the barriers on a page. People must judge the rest, best of all people with disabilities. A good result is a good start, not a proof.',

@@ -779,6 +779,10 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
       'Le résultat sur une page à vous et par e-mail',
     ],
     getIn: 'Le résultat sur une page à vous et par e-mail, en {time}',
+    example: {
+      title: 'Un exemple de résultat',
+      text: 'La page 1 du rapport d’un site de démonstration, en anglais : le verdict, le score et ce qu’il faut corriger en premier.',
+    },
     honest: {
       title: 'Ce qu’un tel test peut vous dire',
       text: 'Les tests automatiques ne trouvent qu’une partie des obstacles d’une page. Le reste doit être jugé par des personnes, de préférence en situation de handicap. Un bon résultat est un bon début, pas une preuve.',

@@ -697,6 +697,10 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
       'Het resultaat op een eigen pagina en per e-mail',
     ],
     getIn: 'Het resultaat op een eigen pagina en per e-mail, binnen {time}',
+    example: {
+      title: 'Een voorbeeld van een resultaat',
+      text: 'Pagina 1 van het rapport over een voorbeeldsite, in het Engels: het oordeel, de score en wat eerst moet worden opgelost.',
+    },
     honest: {
       title: 'Wat zo’n test u kan vertellen',
       text: 'Automatische tests vinden maar een deel van de drempels op een pagina. De rest moeten mensen beoordelen, bij voorkeur mensen met een beperking. Een goed resultaat is een goed begin, geen bewijs.',

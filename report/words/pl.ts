@@ -862,6 +862,10 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
       'Wynik na osobnej stronie i pocztą elektroniczną',
     ],
     getIn: 'Wynik na osobnej stronie i pocztą elektroniczną, w ciągu {time}',
+    example: {
+      title: 'Przykład wyniku',
+      text: 'Strona 1 raportu o witrynie przykładowej, po angielsku: werdykt, wynik i to, co należy usunąć najpierw.',
+    },
     honest: {
       title: 'Co mówi takie badanie',
       text: 'Testy automatyczne znajdują tylko część barier na stronie. Resztę muszą ocenić ludzie, najlepiej osoby z niepełnosprawnościami. Dobry wynik to dobry początek, a nie dowód.',

@@ -4,6 +4,7 @@ import type { Locale } from '../../../core/scan/locales.ts';
 import { API_REFERENCE_PATH } from '../../../core/web-paths.ts';
 import * as ui from '../../web/components.ts';
 import { html, type Html, type HtmlValue } from '../../../report/html/html.ts';
+import { EXAMPLE_FILE } from '../../web/assets.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';
 import { wordsIn } from '../../../report/words/words.ts';
@@ -63,6 +64,13 @@ export function homePage(options: HomePageOptions): Html {
         </div>
         <p>${ui.link(home.readMore, API_REFERENCE_PATH, { hreflang: 'en' })}</p>
       </section>
+      <details class="card folded example">
+        <summary><h2>${home.example.title}</h2></summary>
+        <figure>
+          <img src="${request.server.web.assets.url(EXAMPLE_FILE)}" alt="" width="596" height="842" loading="lazy" />
+          <figcaption>${home.example.text}</figcaption>
+        </figure>
+      </details>
       <section class="honest" aria-labelledby="honest">
         <h2 id="honest">${home.honest.title}</h2>
         <p>${home.honest.text}</p>
