@@ -1,7 +1,7 @@
 /** Reports progress to the operator over the message bus. Messages may be lost, so errors here do not fail the scan. */
 import { connect, jwtAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import type { Logger } from '../../platform/logger.ts';
-import type { PodFailed, PodIdentity, PodInput, PodProgress, PodStored } from '../../core/protocol/pod-messages.ts';
+import type { PodFailed, PodIdentity, PodInput, PodProgress, PodStored, Team } from '../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import { withTimeLimit } from '../../platform/time-limits.ts';
 
@@ -18,6 +18,19 @@ const END_MS = 3000;
 /** Used if the bus cannot issue credentials for a single scan. */
 const DISABLED: Messages = { progress: () => undefined, end: () => Promise.resolve() };
 
+/** Connects a pod to the bus, and again whenever the connection is lost. */
+export const connectToBus = ({ url, jwt, seed }: Pick<Team, 'url' | 'jwt' | 'seed'>, name: string): Promise<NatsConnection> =>
+  connect({
+    servers: url.split(',').map((server) => server.trim()),
+    name,
+    authenticator: jwtAuthenticator(jwt, new TextEncoder().encode(seed)),
+    timeout: 5000,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 1000,
+    ignoreClusterUpdates: true,
+    waitOnFirstConnect: true,
+  });
+
 /** Connects in the background, then sends the newest of the earlier messages. */
 export function openMessages(input: Pick<PodInput, 'scanId' | 'messages'>, identity: PodIdentity, log: Logger): Messages {
   const { messages, scanId } = input;
@@ -29,16 +42,7 @@ export function openMessages(input: Pick<PodInput, 'scanId' | 'messages'>, ident
   let newest: Pick<PodProgress, 'phase' | 'pages'> | null = null;
   let timer: NodeJS.Timeout | null = null;
 
-  const opening = connect({
-    servers: messages.url.split(',').map((server) => server.trim()),
-    name: `curbcut-scanner ${scanId}`,
-    authenticator: jwtAuthenticator(messages.jwt, new TextEncoder().encode(messages.seed)),
-    timeout: 5000,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 1000,
-    ignoreClusterUpdates: true,
-    waitOnFirstConnect: true,
-  }).then(
+  const opening = connectToBus(messages, `curbcut-scanner ${scanId}`).then(
     async (opened) => {
       if (state === 'closed') return opened.close();
       connection = opened;

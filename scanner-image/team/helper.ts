@@ -6,21 +6,12 @@ import type { Logger } from '../../platform/logger.ts';
 import { untilAborted } from '../../platform/time-limits.ts';
 import { refusalBy, type SiteRules } from '../crawl/site.ts';
 import type { Team } from '../../core/protocol/pod-messages.ts';
+import { connectToBus } from '../pod/messages.ts';
 import type { Pool } from '../page/browser/pool.ts';
 import type { PictureBudget } from '../page/visit/pictures.ts';
 import type { Visit } from '../page/visit/visit.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
-import {
-  connectTeam,
-  createJoiner,
-  decode,
-  encode,
-  type FromHelper,
-  onReconnect,
-  partsOf,
-  type RemoteRequest,
-  type ToHelper,
-} from './wire.ts';
+import { createJoiner, decode, encode, type FromHelper, onReconnect, partsOf, type RemoteRequest, type ToHelper } from './wire.ts';
 
 const READY_MS = 1_000;
 /** The most bytes of answers that are kept for a pod 0 that starts again, compressed. */
@@ -39,7 +30,7 @@ export interface HelperDeps {
 
 /** Helps until pod 0 ends the scan. @throws the signal's reason; Error if the bus refuses the connection */
 export async function help({ team, options, workers, pool, pictures, log, signal }: HelperDeps): Promise<void> {
-  const connection = await untilAborted(connectTeam(team, `curbcut-scanner-helper-${team.index}`), signal);
+  const connection = await untilAborted(connectToBus(team, `curbcut-scanner-helper-${team.index}`), signal);
   const ended = Promise.withResolvers<void>();
   const answers = createAnswers();
   /** The last visit of each slot: a tab visits one page at a time. */

@@ -3,21 +3,12 @@ import { randomInt } from 'node:crypto';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { fromHelper, toHelper } from '../../core/protocol/subjects.ts';
 import type { Team } from '../../core/protocol/pod-messages.ts';
+import { connectToBus } from '../pod/messages.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { withTimeLimit } from '../../platform/time-limits.ts';
 import type { Visit, VisitRequest } from '../page/visit/visit.ts';
 import type { SiteRules } from '../crawl/site.ts';
-import {
-  connectTeam,
-  createJoiner,
-  decode,
-  encode,
-  type FromHelper,
-  onReconnect,
-  partsOf,
-  type RemoteRequest,
-  type ToHelper,
-} from './wire.ts';
+import { createJoiner, decode, encode, type FromHelper, onReconnect, partsOf, type RemoteRequest, type ToHelper } from './wire.ts';
 
 /** The helper does not visit the page. Pod 0 does. */
 export class HelperLost extends Error {
@@ -76,7 +67,7 @@ export function leadTeam(team: Team, log: Logger, now: () => number = () => perf
   // A helper may still work for a pod 0 that was lost, whose numbers must not be those of this one.
   let ids = randomInt(2 ** 47);
 
-  connectTeam(team, 'curbcut-scanner-lead').then(
+  connectToBus(team, 'curbcut-scanner-lead').then(
     (opened) => {
       if (closed) return opened.close();
       connection = opened;

@@ -3,8 +3,8 @@
  * its helpers, to visit pages. A message may be larger than the bus allows, so it is compressed and sent in parts.
  */
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { connect, jwtAuthenticator, type NatsConnection } from '@nats-io/transport-node';
-import { type Team, TEAM_MESSAGE_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { TEAM_MESSAGE_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
 import type { SiteRules } from '../crawl/site.ts';
 import type { KnownPictures } from '../page/visit/pictures.ts';
 import type { Visit, VisitRequest } from '../page/visit/visit.ts';
@@ -90,19 +90,6 @@ export function createJoiner(): (part: Uint8Array) => Uint8Array | null {
     return whole;
   };
 }
-
-/** Connects to the bus, and again whenever the connection is lost. */
-export const connectTeam = ({ url, jwt, seed }: Team, name: string): Promise<NatsConnection> =>
-  connect({
-    servers: url.split(',').map((server) => server.trim()),
-    name,
-    authenticator: jwtAuthenticator(jwt, new TextEncoder().encode(seed)),
-    timeout: 5000,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 1000,
-    ignoreClusterUpdates: true,
-    waitOnFirstConnect: true,
-  });
 
 /** Calls back after each new connection: messages of the one before may be lost. Ends with the last connection. */
 export async function onReconnect(connection: NatsConnection, call: () => void): Promise<void> {

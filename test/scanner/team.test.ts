@@ -12,7 +12,8 @@ import type { ReportPage } from '../../report/schema/page.ts';
 import { helpScan, runScan } from '../../scanner-image/scan.ts';
 import { EVERY_WAIT } from '../../scanner-image/crawl/wait-history.ts';
 import { HelperLost, leadTeam, type TeamLead } from '../../scanner-image/team/lead.ts';
-import { connectTeam, decode, encode, type FromHelper, partsOf, type ToHelper } from '../../scanner-image/team/wire.ts';
+import { connectToBus } from '../../scanner-image/pod/messages.ts';
+import { decode, encode, type FromHelper, partsOf, type ToHelper } from '../../scanner-image/team/wire.ts';
 import type { Visit } from '../../scanner-image/page/visit/visit.ts';
 import { createMessageBus, type MessageBus } from '../../stores/nats.ts';
 import { eventually } from '../api/context.ts';
@@ -140,7 +141,7 @@ describe('a scan in several pods', () => {
   it('takes no answer that was meant for a pod 0 before', async () => {
     const team = teamOf();
     const { subject } = team[1]!;
-    const helper = await connectTeam(team[1]!, 'test');
+    const helper = await connectToBus(team[1]!, 'test');
     const say = (message: FromHelper): void => helper.publish(fromHelper(subject, 1), partsOf(encode(message))[0]);
     const asked: number[] = [];
     helper.subscribe(toHelper(subject, 1), {
@@ -174,7 +175,7 @@ describe('a scan in several pods', () => {
 
   it('lets each pod speak only for itself', async () => {
     const team = teamOf();
-    const [lead, one, two] = await Promise.all(team.map((place) => connectTeam(place, 'test')));
+    const [lead, one, two] = await Promise.all(team.map((place) => connectToBus(place, 'test')));
     const heard: string[] = [];
     const listen = (connection: NatsConnection, subject: string): unknown =>
       connection.subscribe(subject, { callback: (error, message) => void (error === null && heard.push(message.subject)) });
